@@ -216,7 +216,7 @@ def _without_lead_ins(chosen: Sequence[AnswerSentence]) -> list[AnswerSentence]:
         elif not shown or not sentence.comes_right_after(shown[-1]):
             lead_in = None
         if lead_in and _has_lead_in(sentence, lead_in):
-            text = sentence.text[len(lead_in.text) :].strip()
+            text = sentence.text[len(" ".join(lead_in.text.split())) :].strip()
             sentence = replace(sentence, text=text, standalone=False, is_list_item=True)
         elif sentence.is_lead_in:
             lead_in = sentence

@@ -168,8 +168,9 @@ def _split_into_quotes(request: AnswerRequest, block: Block) -> list[list[Answer
 
 def _speaker(request: AnswerRequest, sentence: AnswerSentence) -> str | None:
     """Return the speaker of a sentence; None for a message, whose text names its speaker."""
-    contributions = request.contributions[sentence.document]
-    return None if sentence.standalone else contributions.speaker_at(sentence.start, sentence.text)
+    if sentence.standalone and not sentence.is_value:
+        return None
+    return request.contributions[sentence.document].speaker_at(sentence.start, sentence.text)
 
 
 def _write_block(request: AnswerRequest, block: Block) -> list[Piece]:

@@ -23,8 +23,10 @@ _PRICE = (
 # A short number, or a year, may belong to a heading: "The Wall 12".
 _AMOUNT = rf"{_PRICE}|\d[\d.,]*\s?%|\d[\d.,]*[.,]\d\d|(?!(?:19|20)\d\d\b)\d[\d ]*\d{{3}}|no\. \S*\d\S*"
 # "Region: Frankfurt", "MAX_BODY = 262144", "Total £1,068.00", "Port 7410", "Due 1 May 2026"; not "Page 7"
+# or "Step 1: Open the box"
 _NAMED_VALUE = re.compile(
     r"(?!(?i:page|figure|fig|table|chapter|part|section)\b)"
+    r"(?!(?i:step|appendix|annex|phase|stage|day|week|lesson|module|task|unit) \w+:)"
     r"(?:[^\W\d_]+(?: date)? \d{1,2}\.? [A-Z][a-z]+ \d{4}|(?=[^\W\d_])[\w.'’&/()%-]+(?: [\w.'’&/()%-]+){0,3}?"
     rf"(?:(?::\s+| ?= ?)(?=.*\w)[^\n=]{{1,100}}(?<![:,;?])|\s(?:{_AMOUNT})\.?))"
 )

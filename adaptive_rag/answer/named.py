@@ -19,10 +19,16 @@ from adaptive_rag.state import Candidate
 from adaptive_rag.text.places import section_at
 from adaptive_rag.text.words import STOP_WORDS
 
-# Words of questions that name one thing and ask for others: "newer than 2.3.0", "from 2.3.0 to 2.4.0".
+# Words of questions that name one thing and ask for others: "newer than 2.3.0", "from 2.3.0 to 2.4.0",
+# "Is P-100 the cheapest?"
 _ASKS_FOR_OTHERS = re.compile(
-    r"\b(?:than|besides|except|others?|from|since|before|after|between|until)\b", re.IGNORECASE
+    r"\b(?:than|besides|except|others?|from|since|before|after|between|until|previous|next|follow(?:s|ed|ing)|"
+    r"later|earlier|newer|older|versus|vs|compared|comparison|most|least|best|worst|"
+    r"(?:cheap|high|low|larg|small|bigg|long|short|lat|earli|new|old|fast|slow)est)\b|\d (?:to|through) \d",
+    re.IGNORECASE,
 )
+# "Sprint 14 and 15", "chapter 2 or 3": the word belongs to both numbers.
+_SHARED_WORD = re.compile(r"\b([^\W\d_]+) (\d[\w.]*)(,? (?:and|or) |, )(?=\d)")
 # A code, which names a row in any column: "log_full", "/events", "CT-2291"; not "10am" or "£4.20"
 _CODE = re.compile(r"(?=.*[\d_/])(?:[^\W\d]|/)\S*")
 _NUMBER = re.compile(r"(?:(?P<word>[^\W\d_]+) )?(?P<number>[\w.:-]*\d(?:[\w.:-]*\w)?)")
@@ -51,6 +57,8 @@ def keep_named(
         documents: the passages of the sentences.
         scored: the sentences with their scores.
     """
+    if _ASKS_FOR_OTHERS.search(questions[0]):
+        return scored
     names = [
         [
             *_name_row(sentence, documents[sentence.document]),
@@ -61,7 +69,8 @@ def keep_named(
     asked = next(filter(None, (_asked_for(question, names) for question in questions)), {})
     is_sibling = [
         any(
-            group in asked and not any(name in own or _holds(sentence.text, name) for name in asked[group])
+            group in asked
+            and not any(_is_part(own, name) or _holds(sentence.text, name) for name in asked[group])
             for group, own in of_sentence
         )
         for sentence, of_sentence in zip(scored.sentences, names, strict=True)
@@ -77,12 +86,23 @@ def names_section(question: str, passage: Candidate, start: int) -> bool:
 
 def _asked_for(question: str, names: Sequence[Sequence[Named]]) -> dict[Hashable, set[str]]:
     """Return the names that a question contains, by the groups that they distinguish."""
+    for _ in range(2):
+        question = _SHARED_WORD.sub(r"\1 \2\3\1 ", question)
     asked: dict[Hashable, set[str]] = {}
-    if not _ASKS_FOR_OTHERS.search(question):
-        for group, own in {named for of_sentence in names for named in of_sentence}:
-            if found := {name for name in own if _names(question, name)}:
-                asked.setdefault(group, set()).update(found)
+    groups = {named for of_sentence in names for named in of_sentence}
+    for group, own in groups:
+        if matches := {name for name in own if _names(question, name)}:
+            asked.setdefault(group, set()).update(matches)
+    for group, own in groups:
+        # Where one name has its capital, others may lack theirs: "an Adult and a child".
+        if group in asked:
+            asked[group] |= {name for name in own if re.search(rf"\b{re.escape(name)}s?\b", question, re.I)}
     return asked
+
+
+def _is_part(own: Sequence[str], name: str) -> bool:
+    """Return whether a name is one of a section's own, or that of the section above: "section 4" of 4.2."""
+    return any(each == name or each.startswith(f"{name}.") for each in own)
 
 
 def _names(question: str, name: str) -> bool:

@@ -176,7 +176,7 @@ class AnswerRequest:
         """Return the speaker of each sentence; None where the text names none."""
         return [
             message_speaker(sentence.text)
-            if sentence.standalone
+            if sentence.standalone and not sentence.is_value
             else self.contributions[sentence.document].speaker_at(sentence.start, sentence.text)
             for sentence in self.answer_sentences
         ]

@@ -67,6 +67,8 @@ _EARLY_REFERENCE = re.compile(r"^\w[\w-]* \w+ (?:its|their|them|this|these|those
 _LONGEST_REFERRING = 40
 _CONTRACTED_NOT = re.compile(r"n['’]t\b", re.IGNORECASE)
 _CALENDAR = frozenset(map(stem, MONTHS | WEEKDAYS))
+# What stands between a name and its value: "Deposit: EUR 450", "MAX_BODY = 262144", "Total £5.00"
+_VALUE = re.compile(r"\s*[:=]\s*|\s(?=[£$€\d])")
 # Two sentences repeat each other from this cosine on, or from this share of the shorter one's words on.
 SAME_MEANING, SAME_WORDS = 0.93, 0.8
 
@@ -86,6 +88,7 @@ class AnswerSentence:
     is_first: bool  # whether its source, or the answer to a question, begins with it
     continues_answer: bool  # whether it is a later sentence of the answer to a question
     standalone: bool = False  # whether it needs no context: a row, code, a message, a name with its value
+    is_value: bool = False  # whether it is a name with its value: "Deposit: EUR 450"
     speaker: str = ""  # the speaker of a message
     paragraph: int = 0  # index of its paragraph in the passage
     is_list_item: bool = False  # whether it begins a list item
@@ -143,6 +146,8 @@ class AnswerSentence:
         """
         if self.cells and other.cells and self.cells[0][1] != other.cells[0][1]:
             return False  # "Saturday: 10:00-14:00" and "Sunday: 10:00-14:00"
+        if self.is_value and other.is_value and _VALUE.split(self.text)[0] != _VALUE.split(other.text)[0]:
+            return False  # the same as lines that are not in a table
         if self._is_negated != other._is_negated:
             return False  # "Dogs are allowed in the garden." and "Dogs are not allowed after nine."
         digits, other_digits = (set(_NUMBER.findall(s.text)) for s in (self, other))
@@ -230,16 +235,16 @@ def _read_passage(index: int, passage: Candidate, sentences: Sentences) -> Itera
             vector = vector + np.asarray(sentences.vectors[in_question], dtype=np.float32).mean(axis=0)
             vector = vector / np.linalg.norm(vector)
         paragraph = paragraph_at(outline, start)
+        is_value = not bullet and not answer and not shown.endswith((".", "!")) and has_value(shown)
         if answer:
             quality = max(grade(shown), 0.6)  # an answer may be short: "At nine."
-        elif outline[paragraph].is_heading and not has_value(shown):
-            quality = 0.0
+        elif outline[paragraph].is_heading and not (is_value and re.search(r"\d", _VALUE.split(shown)[-1])):
+            quality = 0.0  # "Step 1: Open the box"; not "Deposit: EUR 450"
         else:
             # "pandas is faster": below a heading, a sentence may begin with a small letter.
             is_below_heading = paragraph > 0 and outline[paragraph - 1].is_heading
             begins = is_below_heading and start == outline[paragraph].start
             quality = grade(shown, in_list=bullet > 0, begins=begins)
-        is_named_value = not bullet and not answer and not shown.endswith((".", "!")) and has_value(shown)
         is_first = start == answer
         yield AnswerSentence(
             document=index,
@@ -252,7 +257,8 @@ def _read_passage(index: int, passage: Candidate, sentences: Sentences) -> Itera
             quality=quality,
             is_first=is_first,
             continues_answer=bool(answer) and not is_first,
-            standalone=is_named_value,
+            standalone=is_value and quality > 0,
+            is_value=is_value,
             paragraph=paragraph,
             is_list_item=bullet > 0,
         )

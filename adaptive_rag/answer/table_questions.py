@@ -48,6 +48,8 @@ _KINDS: Mapping[Kind, re.Pattern[str]] = {
         r"^(?:please |can you |could you )?(?:list|show|name|enumerate|give me)\b|\bwhat are (?:all )?the\b"
     ),
 }
+# "List the members with city and paid" names columns to show, "in Rome or paid" one of two conditions.
+_SHOWS_COLUMNS = re.compile(r"\bor\b|^(?!what|which)(?=.*(?:,|\b(?:with|and)\b))")
 # "which courses are full" asks for rows; "what happens on 12 May" and "what floods if it rains" have a verb.
 _WHICH = re.compile(
     r"^(?:which|what) (?!(?:happens|includes|makes|means|mentions|needs|uses)\b)(?P<noun>[^\W\d_]+s)\b"
@@ -136,7 +138,7 @@ def read_table_question(question: str, kind: Kind, measure: str, table: WholeTab
         return None  # "in" may be the cell or just the word
     asked = set(terms(question)) - set(map(stem, ASKING_WORDS))
     named_cells, cell_terms = _find_named_cells(asked, table)
-    if kind != "count":
+    if kind != "count" and not (kind == "list" and _SHOWS_COLUMNS.search(question.lower())):
         named_cells |= _find_flags(asked - cell_terms, table, named_cells)
     rows = [row for row in table.rows if all(row.value(name) in cells for name, cells in named_cells.items())]
     if not rows or (kind == "count" and any(map(table.is_key, named_cells))):

@@ -67,7 +67,7 @@ def _read_answer(field: Any) -> str:
     """Return the value of a field, or "yes" or "no" for a box to tick."""
     value = field.field_value
     if field.field_type_string in _CHECKABLE:
-        is_checked = str(value) in ("True", *_find_checked_values(field)) and str(value) not in _UNCHECKED
+        is_checked = str(value) not in _UNCHECKED and str(value) in ("True", *_find_checked_values(field))
         return "yes" if is_checked else "no"
     values = value if isinstance(value, list | tuple) else [value]
     # A choice is stored as it is shown, or as a pair of a value and the text that is shown for it.

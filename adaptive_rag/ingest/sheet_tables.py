@@ -31,7 +31,7 @@ class SheetTable:
         return bool(rows) and all(
             numeric.keys() <= self.columns.keys()
             and 2 * len(numeric) >= len(self.columns)
-            and all(self.numeric.get(column, is_number) == number for column, number in numeric.items())
+            and all(self.numeric.get(column, number) == number for column, number in numeric.items())
             for numeric in rows
         )
 

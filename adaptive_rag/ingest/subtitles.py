@@ -60,10 +60,11 @@ def _cues(text: str) -> Iterator[_Cue]:
     for match, block_end in zip(times, block_ends, strict=False):
         block = re.split(r"^[ \t]*$", text[match.end() : block_end], maxsplit=1, flags=re.MULTILINE)[0]
         start, end = _seconds(match.groups()[:3]), _seconds(match.groups()[3:])
+        shown_before = last_line
         for speaker, words in _split_speakers(block):
             visible = html.unescape(_MARKUP.sub("", words))
             lines = [" ".join(line.split()) for line in visible.splitlines()]
-            lines = [line for line in lines if line and line != last_line]
+            lines = [line for line in lines if line and line != shown_before]
             if lines:
                 last_line = lines[-1]
                 yield _Cue(start, end, speaker, " ".join(lines))

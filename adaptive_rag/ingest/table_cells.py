@@ -119,7 +119,7 @@ def add_table(builder: TextBuilder, rows: Iterable[tuple[list[str], bool]], *, h
     """
     filled_rows = [(lines, is_cell_by_cell) for lines, is_cell_by_cell in rows if lines]
     if any(is_cell_by_cell for _, is_cell_by_cell in filled_rows):
-        text = "\n\n".join(_write_cell_by_cell(filled_rows))
+        text = "\n\n".join(filter(None, _write_cell_by_cell(filled_rows)))
     else:
         lines = [line for row_lines, _ in filled_rows for line in row_lines]
         cells = [tuple(line.split(" | ")) for line in lines]

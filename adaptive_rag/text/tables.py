@@ -39,6 +39,7 @@ _RANGE = re.compile(
 _AMOUNT = re.compile(r"[£$€(+−-]{0,2} ?[.\d]")
 # "Invoice no.", a label beside its number
 _NUMBER_LABEL = re.compile(r".*\b(?:no|nr|number|ref|reference|code|id)\.?:?", re.IGNORECASE)
+_YEAR = re.compile(r"(?:1[89]|20)\d\d")
 _FIGURE = re.compile(r"(?!.*[^\W\d_]{2}).*\d.*")
 # In characters. In a table of two columns, a longer text is not a column name.
 _MAX_NAME_LENGTH = 50
@@ -183,7 +184,7 @@ def _cells(line: str) -> tuple[str, ...]:
     line = line.strip()
     has_outer_bars = line.startswith("|") and line.endswith("|")
     parts = [cell.strip() for cell in (_BAR if has_outer_bars else _SPACED_BAR).split(line)]
-    return tuple(parts[1:-1] if has_outer_bars else parts)
+    return tuple((parts[1:-1] or parts[1:]) if has_outer_bars else parts)
 
 
 def names_columns(rows: list[tuple[str, ...]]) -> bool:
@@ -203,7 +204,8 @@ def names_columns(rows: list[tuple[str, ...]]) -> bool:
     if first[0] == EMPTY_CELL and all(row[0] != EMPTY_CELL for row in rest):
         return not all(map(_is_figure, first[1:]))
     has_digit = [[bool(re.search(r"\d", row[column])) for row in rows] for column in (0, -1)]
-    if len(first) == 2 and _NUMBER_LABEL.fullmatch(first[0]) and has_digit[1][0] and not any(has_digit[0]):
+    has_number = has_digit[1][0] and not _YEAR.fullmatch(first[-1])
+    if len(first) == 2 and _NUMBER_LABEL.fullmatch(first[0]) and has_number and not any(has_digit[0]):
         return False
     for column, cell in enumerate(first):
         below = [row[column] for row in rest if column < len(row)]

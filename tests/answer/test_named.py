@@ -57,6 +57,10 @@ def sections(texts):
         ("How big may a team be?", candidate(PLANS), ["Team", "Business"], []),
         ("What does grade 4 get for 3 days?", candidate(GRADES), ["990"], ["900", "1090"]),
         ("What does one get for 3 days?", candidate(GRADES), ["900", "990", "1090"], []),
+        ("What does grade 3 or 4 get?", candidate(GRADES), ["900", "990"], ["1090"]),
+        ("Does the Business or the Team plan have queues?", candidate(PLANS), ["Team", "Business"], []),
+        ("Queues of the Business plan and of team?", candidate(PLANS), ["Team", "Business"], []),
+        ("What changed in 2.3.0 and later?", sections(CHANGES), ["dark", "Parquet"], []),
         ("How much is the kestrel 45?", candidate(MACHINES), ["1290", "Delivery"], ["480"]),
     ],
 )  # fmt: skip
@@ -79,3 +83,22 @@ def test_the_score_of_a_heading_passes_the_headings_below_it() -> None:
     scored = request("What changed?", [sections(CHANGES)], {"## 2.3.0": 0.4}).scored
     [text] = [each.text for each, score in zip(scored.sentences, scored.scores, strict=True) if score > 0]
     assert text == "The editor has a dark theme at last."
+
+
+def test_a_follow_up_that_asks_for_the_others_keeps_them() -> None:
+    asked = request(
+        "And in the others?", [sections(CHANGES)], {"dark": 0.3, "Parquet": 0.5},
+        previous_question="What changed in 2.4.0?",
+    )  # fmt: skip
+    assert "dark theme" in extract_answer(asked).text
+
+
+def test_sections_below_the_named_one_answer_too() -> None:
+    rules = {
+        "4 Fees": "The fee is due in May.",
+        "4.1 Late": "A late fee is nine pounds.",
+        "5 Dogs": "Dogs may swim.",
+    }
+    scored = request("What does section 4 say?", [sections(rules)], {"fee": 0.3, "Dogs": 0.3}).scored
+    texts = [each.text for each, score in zip(scored.sentences, scored.scores, strict=True) if score > 0]
+    assert any("late" in text for text in texts) and not any("Dogs" in text for text in texts)

@@ -85,6 +85,15 @@ def test_a_name_with_its_value_is_quoted(line):
     assert quoted(candidate(f"{line}\n\n{GOOD}"), least=0.1) == [line, GOOD]
 
 
+def test_a_heading_with_a_colon_is_no_name_with_its_value():
+    assert quoted(candidate(f"**Step 1: Open the box**\n\n{GOOD}"), least=0.1) == [GOOD]
+
+
+def test_names_with_the_same_value_do_not_repeat_each_other():
+    saturday, sunday = collect(candidate("Saturday: 9:00 - 17:00\nSunday: 9:00 - 17:00"))
+    assert not sunday.repeats(saturday)
+
+
 def test_a_line_of_a_bill_is_quoted():
     bill = candidate("Description Qty Amount\n1 Office cleaning, March 22 £770.00")
 

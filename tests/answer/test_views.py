@@ -110,3 +110,11 @@ def test_the_tasks_in_a_list_are_nobodys_words() -> None:
         "What do they think of phones?", [candidate(minutes)], {"phones": 0.9}, style=OPINION_STYLE
     )
     assert not any(asked.speakers)
+
+
+def test_speakers_are_named_whose_words_have_no_full_stop() -> None:
+    text = "Anna Smith: I oppose the ban, it hurts my shop\n\nBen Jones: I support the ban, we need clean air"
+    assert request("What do people think of the ban?", [candidate(text)]).speakers == [
+        "Anna Smith",
+        "Ben Jones",
+    ]

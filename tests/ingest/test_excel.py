@@ -209,6 +209,12 @@ def test_a_header_may_have_several_rows_and_a_unit(book, read):
     ]
 
 
+def test_a_table_goes_on_after_a_blank_row_where_a_column_begins_to_be_filled(book, read):
+    fill(book.active, ["Item", "Price", "Stock", "Note"], ["Bolt", 4.2, 12], ["Nut", 1.1, 30])
+    fill(book.active, ["Screw", 2.5, 7, "sold out"], ["Washer", 0.5, 9], at=5)
+    assert "Item: Screw\nPrice: 2.5\nStock: 7\nNote: sold out" in texts(read())
+
+
 def test_a_header_may_stand_above_a_blank_row(book, read):
     fill(book.active, ["In millions", None, None, "January to June"], ["", "Sales", "Profit", "Costs"], [])
     fill(book.active, ["Zone A", 12, 3, 9], ["Zone B", 10, 2, 8], at=4)

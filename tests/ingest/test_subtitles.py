@@ -45,6 +45,11 @@ def test_two_speakers_in_one_subtitle_each_keep_their_words(read_file):
     assert read_file("a.vtt", cue).text == "[0:00:01] Ana: Is it shut?\n\n[0:00:01] Bo: Since noon."
 
 
+def test_two_speakers_may_say_the_same_in_one_subtitle(read_file):
+    text = read_file("t.vtt", "WEBVTT\n\n00:00:01.000 --> 00:00:04.000\n<v Ana>No.\n<v Ben>No.\n").text
+    assert "Ana: No." in text and "Ben: No." in text
+
+
 def test_subtitles_are_joined_to_sentences_and_each_paragraph_knows_its_time(read_file):
     source = read_file("a.srt", FILM)
     assert source.text == (

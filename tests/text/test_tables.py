@@ -142,3 +142,9 @@ def test_the_first_row_names_no_columns(rows: list[tuple[str, ...]]) -> None:
 
 def test_a_number_column_has_a_name() -> None:
     assert names_columns([("Art. no.", "2023"), ("P-100", "3.50"), ("P-110", "4.20")])
+    assert names_columns([("Country code", "2023"), ("UK", "44"), ("FR", "33")])
+
+
+def test_a_row_whose_last_bar_is_escaped_has_a_cell() -> None:
+    (table,) = find_tables("| Weight | 11.5 kg |\n| Length \\|")
+    assert table.columns == ()
