@@ -118,3 +118,13 @@ def test_a_ticked_box_without_looks_is_read(document, read):
         document.xref_set_key(box.xref, "AP", "null")
     text = read().text
     assert "Insured: yes" in text and "Rented: no" in text
+
+
+def test_an_unticked_box_with_empty_looks_is_read(document, read):
+    page = document.new_page()
+    ask(page, BOX, 100, True, words="Insured")
+    ask(page, BOX, 130, False, words="Rented", name="other")
+    boxes = list(page.widgets())
+    document.xref_set_key(boxes[1].xref, "AP", "<</N<<>>>>")
+    text = read().text
+    assert "Insured: yes" in text and "Rented: no" in text
