@@ -102,7 +102,8 @@ class AdaptiveRAG(Runnable[Question, OutputState]):
         check_names(self.context)
         if store is None and (user_id := self._settings.get("user_id")):
             message = (
-                f"user_id = {user_id!r} has no effect: profiles are in a store, and no store= was passed."
+                f"user_id = {user_id!r} has no effect without a store, which holds profiles: pass store=, "
+                "or use this in a graph that has one."
             )
             warnings.warn(message, AdaptiveRAGWarning, stacklevel=2)
         self.graph = build_graph().compile(

@@ -185,7 +185,7 @@ def _list_end(sentences: Sequence[AnswerSentence], index: int) -> int:
     while lead_in.is_lead_in and end < len(sentences):
         item, before = sentences[end], sentences[end - 1]
         continues_item = end > first and item.paragraph == before.paragraph
-        is_item = _has_lead_in(item, lead_in) or (
+        is_item = _after_lead_in(item, lead_in) is not None or (
             not item.standalone and (item.is_list_item or continues_item)
         )
         # The line that opens a code block stands between the code and what leads to it.
@@ -197,9 +197,10 @@ def _list_end(sentences: Sequence[AnswerSentence], index: int) -> int:
     return end if length <= LONGEST_LIST else min(end, first + FIRST_ITEMS)
 
 
-def _has_lead_in(item: AnswerSentence, lead_in: AnswerSentence) -> bool:
-    """Return whether a list item repeats its lead-in, so that it can be quoted alone."""
-    return item.text.startswith(" ".join(lead_in.text.split()))
+def _after_lead_in(item: AnswerSentence, lead_in: AnswerSentence) -> str | None:
+    """Return the text of a list item after its lead-in, which it repeats so that it can be quoted alone."""
+    repeated = " ".join(lead_in.text.split())
+    return item.text.removeprefix(repeated).strip() if item.text.startswith(repeated) else None
 
 
 def _is_code(sentence: AnswerSentence) -> bool:
@@ -208,15 +209,16 @@ def _is_code(sentence: AnswerSentence) -> bool:
 
 def _without_lead_ins(chosen: Sequence[AnswerSentence]) -> list[AnswerSentence]:
     """Show a lead-in once: remove it from the items that repeat it, or the sentence before its code."""
-    shown, lead_in = list[AnswerSentence](), None
+    shown = list[AnswerSentence]()
+    lead_in: AnswerSentence | None = None
     for sentence in chosen:
-        if lead_in and shown[-1] is lead_in and _is_code(sentence) and _has_lead_in(sentence, lead_in):
+        text = _after_lead_in(sentence, lead_in) if lead_in else None
+        if lead_in and text is not None and shown[-1] is lead_in and _is_code(sentence):
             shown.pop()  # the lead-in of code stays on the line above the block
             sentence, lead_in = replace(sentence, start=lead_in.start), None
         elif not shown or not sentence.comes_right_after(shown[-1]):
             lead_in = None
-        if lead_in and _has_lead_in(sentence, lead_in):
-            text = sentence.text[len(" ".join(lead_in.text.split())) :].strip()
+        if lead_in and text is not None:
             sentence = replace(sentence, text=text, standalone=False, is_list_item=True)
         elif sentence.is_lead_in:
             lead_in = sentence

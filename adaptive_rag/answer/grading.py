@@ -32,12 +32,14 @@ _NAMED_VALUE = re.compile(
 )
 # A line of a bill that a PDF does not mark as a table: "2 Window cleaning 1 £120.00 £120.00"
 _PRICE_END = re.compile(rf"(?:{_PRICE})$")
+# In characters. The patterns above take time by the square of the length: a word may have 20,000 letters.
+_LONGEST_LINE, _LONGEST_PRICE = 200, 40
 
 
 def has_value(text: str) -> bool:
     """Return whether each line of a text is a short name with its value, such as "Deposit: EUR 450"."""
     lines = re.sub("[*`]", "", text).split("\n")
-    return all(_NAMED_VALUE.fullmatch(line.strip()) for line in lines)
+    return all(len(line) <= _LONGEST_LINE and _NAMED_VALUE.fullmatch(line.strip()) for line in lines)
 
 
 def grade(text: str, *, in_list: bool = False, begins: bool = False) -> float:
@@ -54,7 +56,7 @@ def grade(text: str, *, in_list: bool = False, begins: bool = False) -> float:
         return 0.0
     if 2 * len(_UNSPACED.findall(text)) > letters:
         return 0.6 if _UNSPACED_END.search(text) else 0.2
-    fragment = 0.2 if has_value(text) or _PRICE_END.search(text) else 0.0
+    fragment = 0.2 if has_value(text) or _PRICE_END.search(text[-_LONGEST_PRICE:]) else 0.0
     if len(words) < 2 or len(re.findall(r"\w+", text)) < 3 or letters < 0.45 * len(text):
         return fragment
     opening = text.lstrip("\"'“‘([|*_")

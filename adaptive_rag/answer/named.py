@@ -38,6 +38,8 @@ _DISTINCT = re.compile(r"\d+(?:[.-]\w+){2,}|[^\W\d_][\w-]*\d[\w.-]*")
 _SECTION_WORDS = "section clause article chapter part rule step point paragraph".split()
 # A number with fewer characters is a name only after the name of its column: "grade 3".
 _SHORTEST_NUMBER = 3
+# In characters. A longer heading is a paragraph that was taken for one, and names nothing.
+_LONGEST_HEADING = 200
 # Maximum number of words of a name.
 _LONGEST_NAME = 4
 
@@ -96,7 +98,7 @@ def _asked_for(question: str, names: Sequence[Sequence[Named]]) -> dict[Hashable
     for group, own in groups:
         # Where one name has its capital, others may lack theirs: "an Adult and a child".
         if group in asked:
-            asked[group] |= {name for name in own if re.search(rf"\b{re.escape(name)}s?\b", question, re.I)}
+            asked[group] |= {name for name in own if _is_mentioned(question, name)}
     return asked
 
 
@@ -116,6 +118,13 @@ def _holds(text: str, name: str) -> bool:
         return False  # faster than a pattern for each name
     pattern = rf"(?<![\w/.-])v?{re.escape(name)}(?![\w/-]|\.\w)"
     return re.search(pattern, text, re.IGNORECASE if _is_numbered(name) else re.NOFLAG) is not None
+
+
+def _is_mentioned(text: str, name: str) -> bool:
+    """Return whether a text contains a name in any case, or its plural."""
+    if name.casefold() not in text.casefold():
+        return False
+    return re.search(rf"\b{re.escape(name)}s?\b", text, re.IGNORECASE) is not None
 
 
 def _is_numbered(name: str) -> bool:
@@ -138,7 +147,7 @@ def _sections_at(passage: Candidate, start: int) -> Iterator[Named]:
     """Yield the names of the sections that contain a position, each in the group of its level."""
     headings = (section_at(passage, start) or "").split(" > ")
     for level, heading in enumerate(headings):
-        if names := tuple(_names_in(heading)):
+        if len(heading) <= _LONGEST_HEADING and (names := tuple(_names_in(heading))):
             yield (passage["source"], *headings[:level]), names
 
 

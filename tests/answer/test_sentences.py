@@ -1,5 +1,9 @@
+import time
+
 import pytest
 
+from adaptive_rag.answer.grading import grade
+from adaptive_rag.answer.named import names_section
 from adaptive_rag.answer.sentences import collect_sentences
 from tests.answer.made import candidate, sentences_of
 
@@ -254,3 +258,11 @@ def test_what_leads_to_code_is_not_quoted_as_the_name_of_a_link():
 def test_the_names_of_a_tables_columns_are_no_sentence():
     found = collect(candidate("The fees are these.\n\n| Tool | Deposit | Days |\n| --- | --- | --- |"))
     assert [sentence.text for sentence in found] == ["The fees are these."]
+
+
+@pytest.mark.parametrize("text", ["1" * 20_000, f"Invoice no. {'1' * 20_000} x", "1." * 10_000, "x" * 20_000])
+def test_a_long_line_is_graded_and_a_long_heading_names_no_section_in_linear_time(text):
+    started = time.process_time()
+    assert grade(text) <= 0.2
+    assert not names_section("What is 1?", candidate(text) | {"section": text}, 0)
+    assert time.process_time() - started < 1
