@@ -71,16 +71,22 @@ def format_certainty(output: OutputState | Mapping[str, Any]) -> Iterator[str]:
         yield f"answered: {output['confidence']:.0%} sure"
     if output["abstained"]:
         yield "abstained"
-    elif is_quoted(output["trace"]):
-        yield "quoted from the documents"
+    elif basis := _local_basis(output["trace"]):
+        yield basis
     elif output["citations"]:
         yield f"{output['grounding']:.0%} of its claims supported"
 
 
-def is_quoted(trace: Sequence[TraceRecord]) -> bool:
-    """Return whether an answer consists of the documents' own sentences, not of a chat model's."""
-    decisions = [d for record in trace for d in record.get("decisions", ())]
-    return any(d["what"] == "evidence" and d["chosen"] in ("answer", "closest") for d in decisions)
+def _local_basis(trace: Sequence[TraceRecord]) -> str | None:
+    """Return what an answer without a chat model's words is based on; None for a chat model's answer."""
+    for decision in (d for record in trace for d in record.get("decisions", ())):
+        if decision["what"] == "worked out":
+            return "worked out from the rows of a table"
+        if decision["what"] == "overview" or (
+            decision["what"] == "evidence" and decision["chosen"] in ("answer", "closest")
+        ):
+            return "quoted from the documents"
+    return None
 
 
 def print_heading(analysis: QueryAnalysis | None) -> None:

@@ -46,6 +46,12 @@ def test_a_terminal_shows_route_answer_citation_and_time(run: Run, town_index: s
     assert "% sure · quoted from the documents · no chat model" in lines[-1]
 
 
+def test_an_answer_that_is_worked_out_says_so(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "sales.csv").write_text("Name,Sales\nAna,40\nBo,70\nCy,20\n")
+    shown = run("ask", "Who has the highest sales?", "--docs", tmp_path / "sales.csv").stdout
+    assert "worked out from the rows of a table" in shown and "Bo" in shown
+
+
 def test_what_is_piped_has_no_colours_and_no_blanks_at_the_ends_of_lines(run: Run, town_index: str) -> None:
     shown = run("ask", LONG, "--index", town_index, "--trace").stdout
     assert "\x1b" not in shown
