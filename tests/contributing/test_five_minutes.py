@@ -297,7 +297,11 @@ CHANGES = [
         new={"adaptive_rag/rank/short.py": RERANKER},
         lines=[
             ("adaptive_rag/rank/rerankers.py", IMPORTS, "\nfrom adaptive_rag.rank.short import prefer_short"),
-            ("adaptive_rag/rank/rerankers.py", "RERANKERS: dict[str, Rerank]", '    "short": prefer_short,'),
+            (
+                "adaptive_rag/rank/rerankers.py",
+                "RERANKERS: dict[str, Reranker]",
+                '    "short": Reranker(prefer_short),',
+            ),
         ],
         code=ASK.format(settings='route="factual", retrieval={"reranker": "short"}')
         + "print(output['documents'][0]['text'])",
