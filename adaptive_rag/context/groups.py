@@ -13,7 +13,7 @@ from pydantic.json_schema import SkipJsonSchema
 from pydantic_settings import NoDecode
 
 from adaptive_rag.recipes import RecipeName
-from adaptive_rag.state import Intent, QueryType
+from adaptive_rag.state import Intent, RoutedType
 from adaptive_rag.text.redaction import redact
 
 Profile = Literal["conservative", "balanced", "aggressive"]
@@ -118,7 +118,7 @@ class RoutingSettings(Group):
     low_confidence: float = Field(
         0.0, ge=0, le=1, description="Confidence below which the router is unsure, and a profile reads more."
     )
-    fallback: QueryType | None = Field(
+    fallback: RoutedType | None = Field(
         None,
         description="Type for a model's reply that names none; if it names several, the first counts. By "
         "default the model is asked again, and then the router decides.",
