@@ -345,13 +345,13 @@ CHANGES = [
     ),
     Change(
         "metric",
-        lines=[(METRICS, "RANKING_METRICS: dict[str, str] = {", '    "judged": "Judged",')],
+        lines=[(METRICS, "RANKING_METRICS = [", '    RankingMetric("judged", "Judged"),')],
         code="from adaptive_rag.evaluation.datasets import Question\n"
         "from adaptive_rag.evaluation.metrics import score_ranking\n"
         "question = Question(id='q', text='?', gold={'a': 1})\n"
         "print(score_ranking(question, ['a', 'b'], 2)['judged@2'])",
         says="0.5",
-        wrong=(METRICS, '"judged": "Judged"', '"judged": "Judge"'),
+        wrong=(METRICS, '"judged", "Judged"', '"judged", "Judge"'),
     ),
     Change(
         "prompt",
