@@ -7,7 +7,9 @@ import pytest
 
 from adaptive_rag.answer.aggregate import LISTED, NAMED, work_out
 from adaptive_rag.answer.quotes import WholeAnswer
+from adaptive_rag.answer.table_questions import KINDS, question_kind
 from adaptive_rag.index import Index
+from adaptive_rag.text.phrases import english
 
 INVOICES = """Invoice,Supplier,Date,Amount (£),Status
 INV-101,Harbour Paper,2024-01-12,240.50,paid
@@ -125,6 +127,12 @@ def test_it_is_worked_out_over_all_rows_and_each_is_cited(
 )
 def test_a_question_of_other_words_is_left_to_the_reader(index: Index, question: str) -> None:
     assert ask(index, question) is None
+
+
+@pytest.mark.parametrize("name", [name for name, kind in KINDS.items() if kind.calculate])
+def test_each_calculation_is_found_by_its_first_word_and_has_a_sentence(name: str) -> None:
+    assert question_kind(f"what is the {KINDS[name].words.split()[0]} price?") == (name, "")
+    assert all(value in english()[name] for value in ("{column}", "{of}", "{figure}"))
 
 
 def test_the_median_price_is_the_middle_one_and_a_row_of_it_does_not_count(tmp_path: Path) -> None:
