@@ -12,13 +12,14 @@ from pydantic import Field
 # Studio draws its forms with pydantic, which cannot read typing's own TypedDict before Python 3.12.
 from typing_extensions import TypedDict
 
-# The types that the router can choose. Other strategies are reached with `route=`.
-QueryType = Literal["factual", "analytical", "opinion", "contextual"]
+# The types of question that the router was trained to tell apart, each with a strategy of its name.
+# A further strategy in graph/strategies/ is none of them: it is reached with `route=`.
+RoutedType = Literal["factual", "analytical", "opinion", "contextual"]
 Intent = Literal["factual", "technical", "procedural", "conceptual", "comparison", "troubleshooting"]
 Complexity = Literal["basic", "intermediate", "advanced"]
 DecidedBy = Literal["local", "hedge", "model", "caller"]
 
-QUERY_TYPES: tuple[QueryType, ...] = get_args(QueryType)
+ROUTED_TYPES: tuple[RoutedType, ...] = get_args(RoutedType)
 
 
 class Turn(TypedDict):

@@ -14,7 +14,7 @@ from adaptive_rag.context.groups import MECHANISMS
 from adaptive_rag.index.fields import Fields
 from adaptive_rag.query.history import MAX_QUESTION
 from adaptive_rag.recipes import NAMES as RECIPES
-from adaptive_rag.state import QUERY_TYPES, Chunk, Turn
+from adaptive_rag.state import ROUTED_TYPES, Chunk, Turn
 from adaptive_rag.text.sentences import sentence_spans
 from adaptive_rag.where import LONGEST, Kind
 
@@ -207,7 +207,7 @@ def make_case(number: int, seed: int, material: Material, replies: Sequence[str]
     if not is_follow_up and rng.random() < (0.5 if kind == "follow-up" else 0.15):
         request["history"] = _make_history(rng, material)
     settings: dict[str, Any] = {"strict": True}
-    if route := rng.choice([None, *QUERY_TYPES]):
+    if route := rng.choice([None, *ROUTED_TYPES]):
         settings["route"] = route
     settings |= _make_settings(rng)
     is_broken = False

@@ -22,7 +22,7 @@ from adaptive_rag import AdaptiveRAG
 from adaptive_rag.index import Index
 from adaptive_rag.models.chat import load_chat_model
 from adaptive_rag.samples import questions_path, samples_path
-from adaptive_rag.state import QUERY_TYPES, TraceRecord
+from adaptive_rag.state import ROUTED_TYPES, TraceRecord
 from benchmarks.chat_server import ChatServer
 
 K = 4
@@ -83,7 +83,7 @@ def measure(index: str, seconds: float, repeats: int) -> list[dict[str, Any]]:
         questions = _read_questions()
         rag.invoke("Warm up?", context={"route": "factual"})
         search("Warm up?")
-        for kind in QUERY_TYPES:
+        for kind in ROUTED_TYPES:
             for name, plan in plans.items():
                 times, costs = [], []
                 for question in (questions[kind] * repeats)[:repeats]:
@@ -105,7 +105,7 @@ def measure(index: str, seconds: float, repeats: int) -> list[dict[str, Any]]:
 
 def _read_questions() -> dict[str, list[str]]:
     """Return the sample questions of each type."""
-    questions: dict[str, list[str]] = {kind: [] for kind in QUERY_TYPES}
+    questions: dict[str, list[str]] = {kind: [] for kind in ROUTED_TYPES}
     for line in questions_path().read_text(encoding="utf-8").splitlines():
         entry = json.loads(line)
         kind = entry.get("type", "").lower()

@@ -23,7 +23,7 @@ from adaptive_rag.evaluation.provenance import RunSettings
 from adaptive_rag.evaluation.records import QuestionRecord, read_records
 from adaptive_rag.recipes import NAMES
 from adaptive_rag.samples import samples_path
-from adaptive_rag.state import QUERY_TYPES
+from adaptive_rag.state import ROUTED_TYPES
 from adaptive_rag.testing import ScriptedChatModel
 
 DEFAULT = "adaptive"
@@ -118,7 +118,7 @@ def compute_means(records: Sequence[QuestionRecord], measure: str) -> Figures:
 
 def format_figures(figures: Mapping[str, Mapping[str, float]], digits: int = 3) -> str:
     """Return the figures as a Markdown table, with one line per arm."""
-    kinds = [kind for kind in (*QUERY_TYPES, "all") if any(kind in by_type for by_type in figures.values())]
+    kinds = [kind for kind in (*ROUTED_TYPES, "all") if any(kind in by_type for by_type in figures.values())]
     lines = [f"| | {' | '.join(kinds)} |", f"|---|{'--:|' * len(kinds)}"]
     for arm, by_type in figures.items():
         cells = (f"{by_type[kind]:.{digits}f}" if kind in by_type else "" for kind in kinds)
@@ -132,7 +132,7 @@ def draw(quality: Figures, calls: Figures, file: Path) -> None:
 
     from adaptive_rag.evaluation import plots
 
-    kinds = ("all", *QUERY_TYPES)
+    kinds = ("all", *ROUTED_TYPES)
     markers = dict(zip(calls, "oXsDP^v", strict=False))
     with plt.style.context(str(plots.STYLE)):
         figure, panels = plt.subplots(1, len(kinds), figsize=(12.5, 3.4), layout="constrained")

@@ -19,6 +19,7 @@ from adaptive_rag.query.viewpoints import topic_of
 from adaptive_rag.rank.agreement import agreements, decide_sides, hear_other_side, taken_sides
 from adaptive_rag.rank.branches import attribute, take_first_of_each
 from adaptive_rag.rank.relevance import score_opinions, with_feedback
+from adaptive_rag.rank.rerankers import reranker_of
 from adaptive_rag.rank.scoring import by_relevance
 from adaptive_rag.rank.selection import compare, cover
 from adaptive_rag.rank.stances import LABELS
@@ -52,7 +53,7 @@ def balance(state: StrategyState, runtime: Runtime[Context], reading: ReadingBud
     candidates = attribute(join_branches(hits), hits)
     if not context.uses("rerank"):
         scored = candidates
-    elif context.retrieval.reranker in ("auto", "fused"):
+    elif reranker_of(context).branches == "scored":
         scored = by_relevance(candidates, score_opinions(source, topic_of(full_question(state)), candidates))
     else:
         scored = yield from score(state, candidates, context, reading)

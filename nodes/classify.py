@@ -33,17 +33,17 @@ from adaptive_rag.rank.rerankers import RERANKERS, check_calls
 from adaptive_rag.search.search import prepare
 from adaptive_rag.search.words import check_lexical
 from adaptive_rag.source import ChunkSource
-from adaptive_rag.state import QUERY_TYPES, Decision, QueryAnalysis, QueryType, State, Turn
+from adaptive_rag.state import ROUTED_TYPES, Decision, QueryAnalysis, RoutedType, State, Turn
 from adaptive_rag.text.phrases import decide, say
 from adaptive_rag.text.visible import without_surrogates
 from adaptive_rag.text.words import terms
 
 # The name of the edge for input that asks nothing about the documents.
 SMALL_TALK = "small talk"
-_TYPE_NAME = re.compile(rf"\b({'|'.join(QUERY_TYPES)})", re.I)
+_TYPE_NAME = re.compile(rf"\b({'|'.join(ROUTED_TYPES)})", re.I)
 # "not factual", "isn't really an opinion": a type that the model rules out.
 _DENIED_TYPE = re.compile(
-    rf"\b(?:not|n't|isn.t|rather than|instead of|never)\s+(?:an?\s+|\w+ly\s+)?(?:{'|'.join(QUERY_TYPES)})",
+    rf"\b(?:not|n't|isn.t|rather than|instead of|never)\s+(?:an?\s+|\w+ly\s+)?(?:{'|'.join(ROUTED_TYPES)})",
     re.I,
 )
 
@@ -51,12 +51,12 @@ _DENIED_TYPE = re.compile(
 class Classification(BaseModel):
     """The question's type."""
 
-    type: QueryType = Field(description="factual, analytical, opinion or contextual")
+    type: RoutedType = Field(description="factual, analytical, opinion or contextual")
     reason: str = Field("", max_length=300, description="Why, in at most one sentence.")
 
 
 @step
-def classify(state: State, runtime: Runtime[Context], routes: Collection[str] = QUERY_TYPES) -> Steps:
+def classify(state: State, runtime: Runtime[Context], routes: Collection[str] = ROUTED_TYPES) -> Steps:
     """Choose the strategy: the caller's route, else the router's choice, or a model's where one is asked."""
     context = context_of(runtime)
     started_at = time.time()
@@ -249,7 +249,7 @@ def ask_to_classify(
     user_context: str,
     history: Sequence[Turn],
     *,
-    fallback: QueryType | None = None,
+    fallback: RoutedType | None = None,
     by_setting: bool = False,
 ) -> Request[Classification]:
     """Ask the model for the type; without a usable reply, the router's decision stands.
@@ -281,7 +281,7 @@ def _read(value: Any) -> dict[str, Any]:
     value, reason = _split(value)
     types = {match.lower() for match in _TYPE_NAME.findall(str(value))}
     if len(types) != 1 or _DENIED_TYPE.search(str(value)):
-        raise ValueError(f"expected one of {', '.join(QUERY_TYPES)}, got {str(value)[:80]!r}")
+        raise ValueError(f"expected one of {', '.join(ROUTED_TYPES)}, got {str(value)[:80]!r}")
     return {"type": types.pop(), "reason": reason}
 
 
@@ -294,7 +294,7 @@ def _read_first(value: Any) -> dict[str, Any]:
     # The field for the type takes precedence: the reason may mention the other types.
     if match := _TYPE_NAME.search(str(type_field or value)):
         return {"type": match[0].lower(), "reason": reason}
-    raise ValueError(f"expected one of {', '.join(QUERY_TYPES)}, got {str(value)[:80]!r}")
+    raise ValueError(f"expected one of {', '.join(ROUTED_TYPES)}, got {str(value)[:80]!r}")
 
 
 def _split(value: Any) -> tuple[Any, str]:

@@ -14,6 +14,7 @@ from adaptive_rag.nodes.step import Steps, step
 from adaptive_rag.optional import attempt
 from adaptive_rag.query.history import full_question
 from adaptive_rag.rank.branches import join_by_rank, take_in_turn
+from adaptive_rag.rank.rerankers import reranker_of
 from adaptive_rag.rank.scoring import by_relevance
 from adaptive_rag.rank.selection import SELECTORS, compare
 from adaptive_rag.rank.window import READING, ReadingBudget, Window, choose_window, planned_size, ranked_by
@@ -60,14 +61,14 @@ def _join(
     state: StrategyState, hits: list[Hit], context: Context, reading: ReadingBudget
 ) -> Asking[list[Candidate]]:
     """Return all candidates, best first; if they are scored locally, by their ranks in the branches."""
-    if len(hits) > 1 and context.retrieval.reranker in ("auto", "fused", "none"):
+    if len(hits) > 1 and reranker_of(context).branches != "together":
         return join_by_rank([_ranked(state, hit, context) for hit in hits])
     return (yield from score(state, join_branches(hits), context, reading, locally_because=LOCALLY))
 
 
 def _ranked(state: StrategyState, hit: Hit, context: Context) -> Hit:
     """Order a branch's candidates by their relevance to the branch's own text."""
-    if not context.uses("rerank") or context.retrieval.reranker == "none":
+    if not context.uses("rerank") or reranker_of(context).branches == "kept":
         return hit
     question = hit["label"] or full_question(state)
     queries = [Query(text=question)]

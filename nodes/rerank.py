@@ -17,7 +17,7 @@ from adaptive_rag.nodes.step import Steps, Update, step
 from adaptive_rag.optional import attempt
 from adaptive_rag.query.history import full_question, spelt_question
 from adaptive_rag.rank.relevance import best_sentence, score_candidates
-from adaptive_rag.rank.rerankers import MODEL_READS, RERANKERS
+from adaptive_rag.rank.rerankers import MODEL_READS, RERANKERS, reranker_of
 from adaptive_rag.rank.scoring import (
     RerankRequest,
     add_missed,
@@ -144,9 +144,12 @@ def score(
     if not context.uses("rerank") or not candidates:
         return candidates
     user_context = state.get("implied_context", "")
+    reranker = reranker_of(context)
+    if reranker.needs and not context.uses(reranker.needs):
+        reranker = RERANKERS["fused"]
     k, _ = reading_size(context, state["analysis"], candidates, reading)
-    if context.retrieval.reranker == "pointwise":
-        # Each candidate costs one call, so their number must be known before the budget is checked.
+    if reranker.calls_each:
+        # Their number must be known before the budget is checked.
         k, _ = planned_size(context, state["analysis"], reading)
     request = RerankRequest(
         question=_question_of(state) if user_context else _text_to_score(state, context),
@@ -160,10 +163,7 @@ def score(
         reader=context.reader,
         locally_because=locally_because,
     )
-    name = context.retrieval.reranker
-    if name == "reader" and not context.uses("reader"):
-        name = "fused"
-    return (yield from RERANKERS[name](request))
+    return (yield from reranker.rerank(request))
 
 
 def _question_of(state: StrategyState) -> str:
@@ -208,7 +208,7 @@ def search_to_score(
     # Scores for the rewritten query can only be requested once it has been rewritten.
     if not asks_model or context.scoring.against != "question":
         return [], []
-    if context.retrieval.reranker != "auto" or not context.uses("rerank"):
+    if not reranker_of(context).asks_early or not context.uses("rerank"):
         return [], []
     query = Query(text=text if isinstance(text, str) else text())
     candidates, _ = search(source_of(context, state), [query], context, state["analysis"])

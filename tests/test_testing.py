@@ -10,7 +10,7 @@ from adaptive_rag.context import make_context
 from adaptive_rag.llm.request import asking_step
 from adaptive_rag.nodes import balance, decompose, enhance, viewpoints
 from adaptive_rag.runnable import AdaptiveRAG
-from adaptive_rag.state import QUERY_TYPES, Hit
+from adaptive_rag.state import ROUTED_TYPES, Hit
 from adaptive_rag.testing import ScriptedChatModel, arun_node, run_node
 from tests.conftest import EVERY_STEP
 from tests.nodes.made import first_hits
@@ -41,7 +41,7 @@ def test_objects_are_written_as_json_and_exceptions_raised():
 
 
 def test_what_is_not_in_the_script_is_answered_sensibly(town):
-    for route in QUERY_TYPES:
+    for route in ROUTED_TYPES:
         rag = AdaptiveRAG(town, model=ScriptedChatModel(), route=route, **EVERY_STEP)
         output = rag.invoke("How long is the sea wall of Saltmere?")
         stand_ins = [entry for record in output["trace"] for entry in record.get("stand_ins", ())]

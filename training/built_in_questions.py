@@ -17,7 +17,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from adaptive_rag.analysis.learning import BUILT_IN
-from adaptive_rag.state import QUERY_TYPES
+from adaptive_rag.state import ROUTED_TYPES
 from training.router import EXAMPLES, read_questions
 
 # Number of questions of each type from each of the two sources.
@@ -30,7 +30,7 @@ def draw(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     for row in rows:
         by_type[row["type"]].append(row)
     random_ = random.Random(7)
-    samples = (random_.sample(by_type[name], min(PER_TYPE, len(by_type[name]))) for name in QUERY_TYPES)
+    samples = (random_.sample(by_type[name], min(PER_TYPE, len(by_type[name]))) for name in ROUTED_TYPES)
     return [row for sample in samples for row in sample]
 
 

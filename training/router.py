@@ -27,7 +27,7 @@ from sklearn.model_selection import StratifiedKFold
 from adaptive_rag.analysis.features import KINDS, extract_features, find_kind
 from adaptive_rag.analysis.parse import parse_question
 from adaptive_rag.analysis.router import WEIGHTS, embed_questions
-from adaptive_rag.state import QUERY_TYPES
+from adaptive_rag.state import ROUTED_TYPES
 from adaptive_rag.text.vectors import softmax
 from training.reader.examples import read_lines, read_split
 from training.reader.found import read_asked
@@ -132,7 +132,7 @@ class Questions:
         self.features = [extract_features(question) for question in parsed]
         self.vectors = embed_questions(parsed)
         self.kinds = np.array([find_kind(features["form"]) for features in self.features])
-        self.labels = np.array([QUERY_TYPES.index(row["type"]) for row in self.rows])
+        self.labels = np.array([ROUTED_TYPES.index(row["type"]) for row in self.rows])
 
     @property
     def first_person(self) -> Array:
@@ -231,7 +231,7 @@ def fit(space: Space, train: Array) -> LogisticRegression:
 def predict_held_out(space: Space, folds: int = 5) -> Array:
     """Score every question with a model that was not trained on it; shape (n, 4)."""
     questions = space.questions
-    scores = np.zeros((len(questions.rows), len(QUERY_TYPES)))
+    scores = np.zeros((len(questions.rows), len(ROUTED_TYPES)))
     strata = [f"{row['type']} {row['source']} {row.get('group', '')}" for row in questions.rows]
     # A stratum with fewer questions than folds cannot be divided among them.
     sizes = Counter(strata)

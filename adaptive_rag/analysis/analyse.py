@@ -12,7 +12,7 @@ from adaptive_rag.analysis.parse import ParsedQuestion, parse_question
 from adaptive_rag.analysis.router import Floats, embed_questions, load_learned, load_router
 from adaptive_rag.analysis.traits import find_entities, find_intent, measure_complexity
 from adaptive_rag.models.onnx import Vectors
-from adaptive_rag.state import QUERY_TYPES, Phrase, QueryAnalysis, Turn
+from adaptive_rag.state import ROUTED_TYPES, Phrase, QueryAnalysis, Turn
 from adaptive_rag.text.phrases import join_reasons, say
 from adaptive_rag.text.vectors import softmax
 
@@ -87,7 +87,7 @@ def _analyse_parsed(
     # A doubt moves the probabilities towards equal ones.
     probabilities = softmax(scores) * (1 - doubt) + doubt / len(scores)
     order = np.argsort(-probabilities, kind="stable")[:2]
-    best, second = (QUERY_TYPES[i] for i in order)
+    best, second = (ROUTED_TYPES[i] for i in order)
     best_share, second_share = probabilities[order].tolist()
     entities = find_entities(question.text)
     relevance = ontology.relevance(question.text) if ontology else None
@@ -104,7 +104,7 @@ def _analyse_parsed(
     reasons = [verdict, *_other_reasons(question, doubt_code)]
     return {
         "type": best,
-        "probabilities": dict(zip(QUERY_TYPES, probabilities.tolist(), strict=True)),
+        "probabilities": dict(zip(ROUTED_TYPES, probabilities.tolist(), strict=True)),
         "intent": find_intent(question.words, best),
         "complexity": measure_complexity(question.words, question.text, best, entities),
         "entities": entities,

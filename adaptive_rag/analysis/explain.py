@@ -14,7 +14,7 @@ from adaptive_rag.analysis.router import Floats, embed_questions, load_learned, 
 from adaptive_rag.analysis.wording import adjust_by_wording
 from adaptive_rag.context.groups import RoutingSettings
 from adaptive_rag.errors import ConfigurationError
-from adaptive_rag.state import QUERY_TYPES, QueryAnalysis, QueryType
+from adaptive_rag.state import ROUTED_TYPES, QueryAnalysis, RoutedType
 
 # How many of its first words are left out, one at a time, to analyse a question again.
 MAX_TRIALS = 24
@@ -22,7 +22,7 @@ MAX_TRIALS = 24
 MAX_REASONS, MIN_WEIGHT = 6, 0.02
 
 # How a question of each type asks about a topic.
-_REWORDINGS: dict[QueryType, tuple[str, ...]] = {
+_REWORDINGS: dict[RoutedType, tuple[str, ...]] = {
     "factual": ("What is {topic}?", "When was {topic}?", "How many {topic} are there?"),
     "analytical": ("How does {topic} work, and why?", "What causes {topic}?", "Explain {topic}."),
     "opinion": ("What are the different views on {topic}?", "Should {topic} be allowed?"),
@@ -52,7 +52,7 @@ class Change:
 class WhyNot:
     """Why a question is not of a type: what counted against it and for it, and what would change that."""
 
-    type: QueryType
+    type: RoutedType
     decided: str
     probability: float
     decided_probability: float
@@ -61,12 +61,12 @@ class WhyNot:
     changes: list[Change]
 
 
-def explain_contributions(question: str, *, user_context: str = "") -> dict[QueryType, list[Reason]]:
+def explain_contributions(question: str, *, user_context: str = "") -> dict[RoutedType, list[Reason]]:
     """Return, for each type, the parts of a question that counted most for it in the linear model."""
     weights = _weights(parse_question(question, user_context))
     return {
         query_type: _strongest({what: row[i] for what, row in weights.items()})
-        for i, query_type in enumerate(QUERY_TYPES)
+        for i, query_type in enumerate(ROUTED_TYPES)
     }
 
 
@@ -78,14 +78,14 @@ def why_not(question: str, query_type: str, *, user_context: str = "") -> WhyNot
     Raises:
         ConfigurationError: the type is not one of the four.
     """
-    if query_type not in QUERY_TYPES:
+    if query_type not in ROUTED_TYPES:
         raise ConfigurationError(
-            f"type = {query_type!r} is not known; expected one of {', '.join(QUERY_TYPES)}."
+            f"type = {query_type!r} is not known; expected one of {', '.join(ROUTED_TYPES)}."
         )
     [analysis] = _analyse([question], [user_context])
     decided = analysis["type"]
     parsed = parse_question(question, user_context)
-    i, best = QUERY_TYPES.index(query_type), QUERY_TYPES.index(decided)
+    i, best = ROUTED_TYPES.index(query_type), ROUTED_TYPES.index(decided)
     gaps = {what: row[best] - row[i] for what, row in _weights(parsed).items()}
     changes = [] if query_type == decided else _try_changes(parsed, query_type, user_context)
     return WhyNot(
@@ -104,7 +104,7 @@ def _strongest(weights: dict[str, np.float32]) -> list[Reason]:
     return [Reason(what, round(float(weight), 4)) for what, weight in ranked if weight > MIN_WEIGHT]
 
 
-def _try_changes(parsed: ParsedQuestion, wanted: QueryType, user_context: str) -> list[Change]:
+def _try_changes(parsed: ParsedQuestion, wanted: RoutedType, user_context: str) -> list[Change]:
     """Analyse variants of a question, and return those with the wanted type first."""
     words = parsed.text.split()
     variants: list[tuple[str, str]] = []
@@ -138,7 +138,7 @@ def _weights(parsed: ParsedQuestion) -> dict[str, Floats]:
     """Return what each readable part of a question added to the four scores, minus their mean."""
     [vector] = embed_questions([parsed])
     scores = load_router().score(parsed, vector, load_learned())
-    weights: dict[str, Floats] = defaultdict(lambda: np.zeros(len(QUERY_TYPES), dtype=np.float32))
+    weights: dict[str, Floats] = defaultdict(lambda: np.zeros(len(ROUTED_TYPES), dtype=np.float32))
     for family, names, added in scores.contributions:
         centred = added - added.mean(axis=1, keepdims=True)
         for name, row in zip(names, centred, strict=True):

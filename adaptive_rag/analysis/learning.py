@@ -19,7 +19,7 @@ from adaptive_rag.analysis.parse import ParsedQuestion, parse_question
 from adaptive_rag.errors import ConfigurationError
 from adaptive_rag.models.onnx import Vectors
 from adaptive_rag.private import make_folder, replace_text
-from adaptive_rag.state import QUERY_TYPES, QueryType, Turn
+from adaptive_rag.state import ROUTED_TYPES, RoutedType, Turn
 from adaptive_rag.text.vectors import softmax
 
 Array = NDArray[np.float64]
@@ -46,7 +46,7 @@ class QuestionLine(NamedTuple):
     text: str
     user_context: str
     history: list[Turn]
-    type: QueryType | None
+    type: RoutedType | None
 
 
 @dataclass(frozen=True)
@@ -127,9 +127,9 @@ def _read_line(line: str, where: str, labelled: bool) -> QuestionLine:
         expected = 'expected a list of {"role": "user" or "agent", "text": "..."}.'
         raise ConfigurationError(f"{where}: history is {history!r}; {expected}")
     label = row.get("best_type", row.get("type"))
-    query_type = next((name for name in QUERY_TYPES if name == str(label).lower()), None)
+    query_type = next((name for name in ROUTED_TYPES if name == str(label).lower()), None)
     if labelled and query_type is None:
-        raise ConfigurationError(f"{where}: type is {label!r}; expected one of {', '.join(QUERY_TYPES)}.")
+        raise ConfigurationError(f"{where}: type is {label!r}; expected one of {', '.join(ROUTED_TYPES)}.")
     return QuestionLine(text, context, history, query_type if labelled else None)
 
 
@@ -329,11 +329,11 @@ def _read_examples(user_questions: Sequence[QuestionLine]) -> _Examples:
     )
     products = (features @ features.T).toarray()
     kernel = products + router.LEARNED_EMBEDDING_SCALE**2 * vectors.astype(float) @ vectors.T + 1.0
-    labels = np.array([QUERY_TYPES.index(line.type) for line in questions if line.type is not None])
+    labels = np.array([ROUTED_TYPES.index(line.type) for line in questions if line.type is not None])
     names = list(vectorizer.feature_names_)
     targets = softmax(scores.astype(float))
     user_rows = slice(len(user_questions))
-    targets[user_rows] = np.eye(len(QUERY_TYPES))[labels[user_rows]]
+    targets[user_rows] = np.eye(len(ROUTED_TYPES))[labels[user_rows]]
     return _Examples(features, names, vectors.astype(float), scores.astype(float), labels, targets, kernel)
 
 
@@ -354,7 +354,7 @@ def _choose_held_out(questions: Sequence[QuestionLine]) -> NDArray[np.bool_]:
     One of three questions of a type is selected, so that the minimum number of questions always gives some.
     """
     held_out = np.zeros(len(questions), dtype=bool)
-    for query_type in QUERY_TYPES:
+    for query_type in ROUTED_TYPES:
         rows = [i for i, question in enumerate(questions) if question.type == query_type]
         rows.sort(key=lambda i: hashlib.sha256(questions[i].text.encode()).hexdigest())
         held_out[rows[: (len(rows) + 1) // HELD_OUT]] = True

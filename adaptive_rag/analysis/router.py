@@ -14,7 +14,7 @@ from adaptive_rag.analysis.parse import ParsedQuestion
 from adaptive_rag.errors import ConfigurationError
 from adaptive_rag.models.onnx import Vectors, load_minilm
 from adaptive_rag.private import home
-from adaptive_rag.state import QUERY_TYPES
+from adaptive_rag.state import ROUTED_TYPES
 
 WEIGHTS = Path(__file__).parent / "router.npz"
 
@@ -159,7 +159,7 @@ def _read_learned(file: Path, changed: int) -> LearnedWeights:
             for family, rows in data["weights"].items()
         }
         embedding, bias = np.array(data["embedding"], np.float32), np.array(data["bias"], np.float32)
-        types = len(QUERY_TYPES)
+        types = len(ROUTED_TYPES)
         shapes = {row.shape for rows in weights.values() for row in rows.values()} | {bias.shape}
         has_known_families = set(weights) <= set(LEARNED_FAMILIES)
         if not has_known_families or shapes != {(types,)} or embedding.shape != (384, types):

@@ -3,7 +3,7 @@
 import re
 
 from adaptive_rag.analysis import lexicon as lx
-from adaptive_rag.state import Complexity, Intent, QueryType
+from adaptive_rag.state import Complexity, Intent, RoutedType
 
 MAX_ENTITIES = 12
 
@@ -94,7 +94,7 @@ _NO_NAMES = lx.SHAPE_WORDS | lx.word_set(
 )
 
 
-def find_intent(words: tuple[str, ...], query_type: QueryType) -> Intent:
+def find_intent(words: tuple[str, ...], query_type: RoutedType) -> Intent:
     """Return the intent of a question by its words, or else by its type."""
     text = " ".join(words)
     by_type: Intent = "conceptual" if query_type in ("analytical", "opinion") else "factual"
@@ -102,7 +102,7 @@ def find_intent(words: tuple[str, ...], query_type: QueryType) -> Intent:
 
 
 def measure_complexity(
-    words: tuple[str, ...], text: str, query_type: QueryType, entities: list[str]
+    words: tuple[str, ...], text: str, query_type: RoutedType, entities: list[str]
 ) -> Complexity:
     """Return the complexity of a question by its length, its parts and what it asks for."""
     joined = " ".join(words)

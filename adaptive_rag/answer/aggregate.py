@@ -1,14 +1,14 @@
-"""Answers questions over several rows of a table: the largest, the sum, the average, the count, or a list."""
+"""Answers questions over several rows of a table: the largest, a sum, an average, the count, or a list."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from decimal import Decimal
 from typing import Any, NamedTuple
 
 from adaptive_rag.answer.quotes import Quote, WholeAnswer, readable, write_quotes
 from adaptive_rag.answer.rows import say_row, with_unit
 from adaptive_rag.answer.table_questions import (
+    KINDS,
     TableQuestion,
     asks_for_other_rows,
     question_kind,
@@ -58,7 +58,7 @@ def work_out(question: str, passages: Sequence[Candidate], source: ChunkSource) 
             return None
         for table in collect_tables(document):
             asked = read_table_question(question, kind, measure, table)
-            if asked and (result := _CALCULATIONS[asked.kind](asked)):
+            if asked and (result := _ANSWERS.get(asked.kind, _calculate)(asked)):
                 return _write(result, asked, passages)
     return None
 
@@ -88,18 +88,16 @@ def _find_extreme(asked: TableQuestion) -> _Result | None:
     return _Result(lead, [(row, _say_row(asked, row, columns)) for row in rows], len(rows) > 1)
 
 
-def _add_up(asked: TableQuestion) -> _Result | None:
-    values = column_numbers(asked.rows, asked.column)
-    if not values:
+def _calculate(asked: TableQuestion) -> _Result | None:
+    values, calculate = column_numbers(asked.rows, asked.column), KINDS[asked.kind].calculate
+    if not values or calculate is None:
         return None
-    total = sum(values.values(), Decimal())
-    if asked.kind == "mean":
-        total = (total / len(values)).quantize(Decimal("0.01"))
+    number = calculate(list(values.values()))
     rows = [asked.rows[i] for i in values]
     example = NUMBER.fullmatch(rows[0].value(asked.column))
     assert example is not None  # `column_numbers` matched it
     blank = " " if example["after"].isalpha() else ""
-    written = f"{example['before'].strip('+-−')}{total:,}{blank}{example['after']}"
+    written = f"{example['before'].strip('+-−')}{number:,}{blank}{example['after']}"
     column, figure = with_unit(asked.column, written)
     cells = [(row, with_unit(asked.column, row.value(asked.column))[1]) for row in rows]
     named = [(row, f"{asked.table.name_of(row)} {cell}") for row, cell in cells]
@@ -139,10 +137,8 @@ def _say_row(asked: TableQuestion, row: NamedRow, columns: Sequence[str]) -> str
     return say_row([("", table.name_of(row)), *cells], "")
 
 
-_CALCULATIONS = {
-    "most": _find_extreme, "least": _find_extreme, "sum": _add_up, "mean": _add_up, "count": _count,
-    "list": _list,
-}  # fmt: skip
+# The answers of the kinds whose result is not one number.
+_ANSWERS = {"most": _find_extreme, "least": _find_extreme, "count": _count, "list": _list}
 
 
 def _write(result: _Result, asked: TableQuestion, passages: Sequence[Candidate]) -> WholeAnswer:

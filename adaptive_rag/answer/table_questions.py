@@ -7,9 +7,10 @@ word is left to the reader, since it may ask for something else.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from decimal import Decimal
+from statistics import median
 
 from adaptive_rag.answer.quotes import readable
 from adaptive_rag.answer.rows import MEASURES
@@ -26,8 +27,49 @@ from adaptive_rag.state import Phrase
 from adaptive_rag.text.phrases import say
 from adaptive_rag.text.words import ASKING_WORDS, STOP_WORDS, stem, terms, words
 
-Kind = Literal["most", "least", "sum", "mean", "count", "list"]
 
+def _add_up(values: Sequence[Decimal]) -> Decimal:
+    return sum(values, Decimal())
+
+
+def _mean(values: Sequence[Decimal]) -> Decimal:
+    return (_add_up(values) / len(values)).quantize(Decimal("0.01"))
+
+
+@dataclass(frozen=True)
+class TableKind:
+    """A kind of question over the rows of a table."""
+
+    # finds the kind in the question; "" for those that a superlative names
+    pattern: str = ""
+    # words of such questions that need not occur in the table
+    words: str = ""
+    # pattern of the names of rows that hold the result for the others: "Grand total"
+    row_names: str = ""
+    # the calculation for kinds whose result is one number; `aggregate` has those of the others
+    calculate: Callable[[Sequence[Decimal]], Decimal] | None = None
+    # whether a column with such a word in its name is left to the reader: its cells are results already
+    skips_results: bool = False
+
+
+# The kinds by the codes of their sentences in text/en.toml; the first whose pattern is found counts.
+KINDS: dict[str, TableKind] = {
+    "most": TableKind(),
+    "least": TableKind(),
+    "median": TableKind(r"\bmedian\b", "median", "median", median, skips_results=True),
+    "sum": TableKind(
+        r"\b(?:total|sum|altogether|combined|in all|adds? up)\b",
+        "total sum add adds added up altogether together overall",
+        r"(?:(?:grand|overall) |sub-?)?totals?|sum",
+        _add_up,
+    ),
+    "mean": TableKind(r"\b(?:average|mean)\b", "average mean", "average|mean", _mean),
+    "count": TableKind(r"\b(?:how many|count)\b|(?:^|\b(?:the|a|total|exact) )number of\b", "count"),
+    "list": TableKind(
+        r"^(?:please |can you |could you )?(?:list|show|name|enumerate|give me)\b|\bwhat are (?:all )?the\b",
+        "list lists listed show give me",
+    ),
+}
 # Superlatives for the most and the least, each with the word that it is a form of.
 _MOST = {
     "largest": "large", "biggest": "big", "highest": "high", "longest": "long", "heaviest": "heavy",
@@ -40,14 +82,6 @@ _LEAST = {
     "earliest": "when", "oldest": "when", "first": "when",
 }  # fmt: skip
 _SUPERLATIVES = {**_MOST, **_LEAST}
-_KINDS: Mapping[Kind, re.Pattern[str]] = {
-    "sum": re.compile(r"\b(?:total|sum|altogether|combined|in all|adds? up)\b"),
-    "mean": re.compile(r"\b(?:average|mean)\b"),
-    "count": re.compile(r"\b(?:how many|count)\b|(?:^|\b(?:the|a|total|exact) )number of\b"),
-    "list": re.compile(
-        r"^(?:please |can you |could you )?(?:list|show|name|enumerate|give me)\b|\bwhat are (?:all )?the\b"
-    ),
-}
 # "List the members with city and paid" names columns to show, "in Rome or paid" one of two conditions.
 _SHOWS_COLUMNS = re.compile(r"\bor\b|^(?!what|which)(?=.*(?:,|\b(?:with|and)\b))")
 # "which courses are full" asks for rows; "what happens on 12 May" and "what floods if it rains" have a verb.
@@ -59,10 +93,9 @@ _WHICH = re.compile(
 _FOR_ROWS = frozenset(
     map(
         stem,
-        "row rows entry entries table list lists listed show file sheet document add adds added up "
-        "altogether amount value overall currently together count total sum average mean give me thing "
-        "things item items product products everything single money people person please each "
-        "whole".split(),
+        "row rows entry entries table file sheet document amount value currently thing things item items "
+        "product products everything single money people person please each whole".split()
+        + [word for kind in KINDS.values() for word in kind.words.split()],
     )
 )
 # "not paid", "over 100", "before 2020", "in May" and "whether it is paid" ask for other rows than those with
@@ -72,8 +105,7 @@ _OTHER_ROWS = re.compile(
     r"before|after|since|until|whether|in may|up to \W?\d|at (?:the )?(?:most|least))\b|n['’]t\b",
     re.IGNORECASE,
 )
-# The names of rows that sum up the others: "Grand total"
-_TOTAL_ROW = re.compile(r"(?:(?:grand|overall) |sub-?)?totals?|sum|average|mean", re.IGNORECASE)
+_TOTAL_ROW = re.compile("|".join(kind.row_names for kind in KINDS.values() if kind.row_names), re.IGNORECASE)
 # "in the bike shop's list", "of our field trip"
 _SCOPE = re.compile(
     r"\b(?:in|of|at|on|from|for) (?:the|our|my|your|this|that) (?P<phrase>[^,.?!]+?)"
@@ -91,7 +123,7 @@ _ANY_MEASURE = frozenset("size capacity amount total price cost fee rate".split(
 class TableQuestion:
     """What a question asks of a table: the kind of question, the column and the rows."""
 
-    kind: Kind
+    kind: str
     table: WholeTable
     column: str
     rows: list[NamedRow]
@@ -110,7 +142,7 @@ def asks_for_other_rows(question: str) -> bool:
     return bool(_OTHER_ROWS.search(question))
 
 
-def question_kind(question: str) -> tuple[Kind | None, str]:
+def question_kind(question: str) -> tuple[str | None, str]:
     """Return the kind of a question, and the adjective that it compares: "expensive" for "cheapest"."""
     lower = question.lower()
     for word in words(question):
@@ -122,14 +154,14 @@ def question_kind(question: str) -> tuple[Kind | None, str]:
         next_word = re.search(rf"\b{word} (?P<word>[^\W\d_]+)", lower)
         measure = adjective or (next_word["word"] if next_word else "")
         return "most" if word in _MOST else "least", measure
-    for kind, pattern in _KINDS.items():
-        if pattern.search(lower):
-            return kind, ""
+    for name, kind in KINDS.items():
+        if kind.pattern and re.search(kind.pattern, lower):
+            return name, ""
     plural = _WHICH.match(lower)
     return "list" if plural and plural["noun"] not in STOP_WORDS else None, ""
 
 
-def read_table_question(question: str, kind: Kind, measure: str, table: WholeTable) -> TableQuestion | None:
+def read_table_question(question: str, kind: str, measure: str, table: WholeTable) -> TableQuestion | None:
     """Read a question by a table's names and cells; None where one of its words occurs in none of them."""
     table = _select_section(question, table)
     question_words = words(question)
@@ -147,6 +179,8 @@ def read_table_question(question: str, kind: Kind, measure: str, table: WholeTab
     known = cell_terms | set(terms(" ".join([*table.columns, table.topic])))
     known |= {stem(word) for word in question_words if word in _SUPERLATIVES or word in MEASURES}
     unknown = asked - known - _FOR_ROWS
+    if column and KINDS[kind].skips_results and re.search(KINDS[kind].pattern, column.lower()):
+        return None
     if column is None or not asked & known or not _only_says_where(unknown, question, table):
         return None
     condition = " and ".join(f"{name} {' or '.join(cells)}" for name, cells in named_cells.items())
@@ -218,7 +252,7 @@ def _measures(question: str, measure: str) -> Iterator[str]:
 
 
 def _find_column(
-    asked: set[str], measures: Sequence[str], matched: Collection[str], rows: Sequence[NamedRow], kind: Kind
+    asked: set[str], measures: Sequence[str], matched: Collection[str], rows: Sequence[NamedRow], kind: str
 ) -> str | None:
     """Return the column that is asked for; None where there is none of the type that the question needs."""
     first, *others = dict.fromkeys(name for row in rows for name, _ in row.cells)

@@ -36,10 +36,10 @@ def feedback(
     from adaptive_rag.evaluation.labels import append_questions, own_questions
     from adaptive_rag.nodes.classify import check_name
     from adaptive_rag.query.history import read_question
-    from adaptive_rag.state import QUERY_TYPES
+    from adaptive_rag.state import ROUTED_TYPES
 
-    check_name("--type", type.lower(), QUERY_TYPES)
-    label = next(name for name in QUERY_TYPES if name == type.lower())
+    check_name("--type", type.lower(), ROUTED_TYPES)
+    label = next(name for name in ROUTED_TYPES if name == type.lower())
     try:
         parsed = json.loads(history) if history else []
     except ValueError as error:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from adaptive_rag.analysis import Ontology
     from adaptive_rag.analysis.explain import Reason, WhyNot
-    from adaptive_rag.state import QueryAnalysis, QueryType, Turn
+    from adaptive_rag.state import QueryAnalysis, RoutedType, Turn
 
 # The fields that `--file --json` prints for each question, besides its text.
 LINE_KEYS = (
@@ -211,7 +211,7 @@ def format_routing() -> str:
     return f"learned from {questions} on {routing['date']} (route --forget undoes it)"
 
 
-def _print_types(analysis: QueryAnalysis, reasons: dict[QueryType, list[Reason]]) -> None:
+def _print_types(analysis: QueryAnalysis, reasons: dict[RoutedType, list[Reason]]) -> None:
     """Print each type with its probability as a bar, and with the reasons for it."""
     rows, full_bar = [], BAR_WIDTH if stdout().width >= WIDE_TERMINAL else BAR_WIDTH // 3
     for name in sorted(reasons, key=lambda name: -analysis["probabilities"][name]):

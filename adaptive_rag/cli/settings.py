@@ -128,16 +128,23 @@ def _server_section() -> _Section:
 
 def _sections() -> list[_Section]:
     """Return the settings outside of groups, then those of each group."""
+    from adaptive_rag.context.caller import ALLOWED
     from adaptive_rag.graph.builder import context_schema
+
+    def make_row(name: str, field: FieldInfo) -> _Row:
+        row, mark = _make_row(name, field), ALLOWED.get(name)
+        ceiling = f", up to the operator's `{mark.ceiling}`" if mark and mark.ceiling else ""
+        note = f" Callers of a server may set it{ceiling}." if mark else ""
+        return row._replace(description=row.description + note)
 
     fields = context_schema().model_fields
     groups: dict[str, Any] = {
         name: field.annotation for name, field in fields.items() if hasattr(field.annotation, "model_fields")
     }
-    ungrouped = [_make_row(name, field) for name, field in fields.items() if name not in groups]
+    ungrouped = [make_row(name, field) for name, field in fields.items() if name not in groups]
     sections = [("General", ungrouped)]
     for group, model in groups.items():
-        rows = [_make_row(f"{group}.{name}", field) for name, field in model.model_fields.items()]
+        rows = [make_row(f"{group}.{name}", field) for name, field in model.model_fields.items()]
         sections.append((f"{group}: {str(model.__doc__).rstrip('.')}", rows))
     return sections
 

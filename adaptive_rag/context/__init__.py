@@ -46,6 +46,7 @@ from adaptive_rag.context.groups import (
     AnswerSettings,
     BucketSettings,
     BudgetSettings,
+    CallerMaySet,
     Group,
     Mechanism,
     ModelSettings,
@@ -139,18 +140,18 @@ class Context(BaseSettings):
     reader: str | SkipJsonSchema[InstanceOf[Reader]] | None = Field(
         None, description="Model that reads passages, as 'onnx:PATH'. By default the shipped one."
     )
-    route: str | None = Field(
+    route: Annotated[str | None, CallerMaySet()] = Field(
         None, description="Strategy for every question. By default the question is classified."
     )
-    k: int | None = Field(
+    k: Annotated[int | None, CallerMaySet(ceiling="serving.max_k")] = Field(
         None, ge=1, le=1000, description="Number of passages read. By default the strategy's budget decides."
     )
-    profile: Profile | None = Field(
+    profile: Annotated[Profile | None, CallerMaySet()] = Field(
         None,
         description="Read 3, 5 or 8 passages, more or fewer by the question's complexity and domain; `k` "
         "takes precedence.",
     )
-    where: Annotated[str, AfterValidator(_check_condition)] = Field(
+    where: Annotated[str, AfterValidator(_check_condition), CallerMaySet()] = Field(
         "",
         description="Condition that a passage must meet, such as 'kind = pdf and page < 10'; "
         "`adaptive-rag info` lists the fields.",

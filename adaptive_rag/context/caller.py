@@ -7,13 +7,14 @@ import secrets
 import traceback
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from operator import attrgetter
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
 from annotated_types import Le
 from pydantic import ConfigDict, Field, ValidationError, create_model, model_validator
 
-from adaptive_rag.context import CallerSettings, Context, explain, is_served
-from adaptive_rag.context.groups import GROUPS, Group, ServingSettings
+from adaptive_rag.context import CallerSettings, Context, explain, is_served, setting_names
+from adaptive_rag.context.groups import GROUPS, CallerMaySet, Group, ServingSettings
 from adaptive_rag.errors import (
     AdaptiveRAGError,
     DeadlineError,
@@ -28,9 +29,22 @@ from adaptive_rag.text.redaction import redact
 
 if TYPE_CHECKING:
     from langgraph.runtime import Runtime
+    from pydantic.fields import FieldInfo
+
+
+def _field_of(name: str) -> FieldInfo:
+    """Return the field of a setting, such as "retrieval.alpha"."""
+    group, _, part = name.rpartition(".")
+    return (GROUPS[group] if group else Context).model_fields[part]
+
 
 # The settings that a caller may set, besides the recipes that the operator lists in `serving.recipes`.
-ALLOWED = ("route", "k", "profile", "where", "retrieval.alpha", "budget.deadline_s")
+ALLOWED = {
+    name: mark
+    for name in setting_names()
+    for mark in _field_of(name).metadata
+    if isinstance(mark, CallerMaySet)
+}
 # The keys of an input: those of a question, and `paths` for indexing.
 INPUTS = ("question", "user_context", "history", "messages", "paths")
 # Limits on the number of paths, and on the characters of one path.
@@ -47,14 +61,13 @@ class NothingToSet(CallerSettings):
 
 def caller_settings(operator: Context, routes: Sequence[str]) -> type[CallerSettings]:
     """Return a model of the settings that a caller may set, within the operator's limits."""
-    ceilings = {"k": operator.serving.max_k, "budget.deadline_s": operator.budget.deadline_s}
     groups: dict[str, dict[str, Any]] = {}
     names = {"route": tuple(routes), "recipe": tuple(sorted(operator.serving.recipes))}
     for name in (*ALLOWED, *(["recipe"] if names["recipe"] else [])):
         group, _, part = name.rpartition(".")
-        declared = (GROUPS[group] if group else Context).model_fields[part]
+        declared, ceiling = _field_of(name), ALLOWED.get(name, CallerMaySet()).ceiling
         kind = Literal[names[name]] if name in names else declared.annotation
-        bounds = [*declared.metadata, *([Le(ceilings[name])] if name in ceilings else [])]
+        bounds = [*declared.metadata, *([Le(attrgetter(ceiling)(operator))] if ceiling else [])]
         bounded: Any = Annotated[(kind, *bounds)] if bounds else kind
         # The operator's setting applies if a value is missing or null.
         field = bounded | None, Field(None, description=declared.description)
@@ -65,6 +78,17 @@ def caller_settings(operator: Context, routes: Sequence[str]) -> type[CallerSett
         description = Context.model_fields[group].description
         fields[group] = model, Field(default_factory=model, description=description)
     return create_model("CallerSettings", __base__=_CallerFields, __doc__=_CallerFields.__doc__, **fields)
+
+
+def describe_allowed(routes: Sequence[str]) -> str:
+    """Describe the settings that a caller may set, for the forms of the APIs."""
+    lines = []
+    for name in ALLOWED:
+        field = _field_of(name)
+        values = [value for part in get_args(field.annotation) for value in get_args(part)]
+        values_text = ", ".join(routes if name == "route" else values)
+        lines.append(f"- {name}: {field.description}{f' One of {values_text}.' if values_text else ''}")
+    return "\n".join(["Any of these, and `recipe` where the operator allows it:", *lines])
 
 
 class _CallerGroup(Group):

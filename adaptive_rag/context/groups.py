@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 from langchain_core.language_models import BaseChatModel
@@ -12,7 +13,7 @@ from pydantic.json_schema import SkipJsonSchema
 from pydantic_settings import NoDecode
 
 from adaptive_rag.recipes import RecipeName
-from adaptive_rag.state import Intent, QueryType
+from adaptive_rag.state import Intent, RoutedType
 from adaptive_rag.text.redaction import redact
 
 Profile = Literal["conservative", "balanced", "aggressive"]
@@ -62,6 +63,14 @@ MECHANISMS: dict[Mechanism, str] = {
 ANSWER_MECHANISMS: frozenset[Mechanism] = frozenset({"join", "abstain", "extractive-fallback"})
 
 
+@dataclass(frozen=True)
+class CallerMaySet:
+    """Marks a setting that callers of a server may set. They may set no setting without this mark."""
+
+    # the operator's setting that is its highest value; "" if only the field's own bounds apply
+    ceiling: str = ""
+
+
 class Group(BaseModel):
     """Settings that belong together."""
 
@@ -109,7 +118,7 @@ class RoutingSettings(Group):
     low_confidence: float = Field(
         0.0, ge=0, le=1, description="Confidence below which the router is unsure, and a profile reads more."
     )
-    fallback: QueryType | None = Field(
+    fallback: RoutedType | None = Field(
         None,
         description="Type for a model's reply that names none; if it names several, the first counts. By "
         "default the model is asked again, and then the router decides.",
@@ -158,7 +167,7 @@ class BudgetSettings(Group):
         3, ge=1, le=100, description="Chat calls planned for a question; further calls are for retries."
     )
     max_tokens: int = Field(1024, ge=16, description="Maximum tokens of one reply of a chat model.")
-    deadline_s: float = Field(
+    deadline_s: Annotated[float, CallerMaySet(ceiling="budget.deadline_s")] = Field(
         60.0,
         gt=0,
         description="Seconds after which no chat model is waited for; local steps finish the answer within "
@@ -174,8 +183,12 @@ class RetrievalSettings(Group):
     """How passages are searched, scored and selected."""
 
     fusion: Fusion = Field("weighted", description="How scores by vector and by words are combined.")
-    alpha: float | None = Field(
-        None, ge=0, le=1, description="Weight of the vector score. By default each question's words decide."
+    alpha: Annotated[float | None, CallerMaySet()] = Field(
+        None,
+        ge=0,
+        le=1,
+        description="Weight of the vector score, from 0 (by words) to 1 (by meaning). By default each "
+        "question's words decide.",
     )
     alpha_by: Literal["words", "intent"] = Field(
         "words",

@@ -29,7 +29,7 @@ from adaptive_rag.recipes import recipe_settings
 from adaptive_rag.search.fusion import fuse, fuse_rankings
 from adaptive_rag.search.search import PLAIN_ALPHA, POOL
 from adaptive_rag.source import ChunkSource, ListsChunks
-from adaptive_rag.state import QUERY_TYPES, Candidate, Citation, QueryAnalysis, TraceRecord, to_candidate
+from adaptive_rag.state import ROUTED_TYPES, Candidate, Citation, QueryAnalysis, TraceRecord, to_candidate
 
 MAIN_ARMS = ("standard", "bm25", "fusion", "adaptive", "oracle")
 BASELINE = "standard"
@@ -195,7 +195,7 @@ def _run_graph_with_ontology(question: Question, bench: Bench) -> Result:
 
 def _run_all_strategies(question: Question, bench: Bench) -> Result:
     """Run every strategy and fuse their rankings: the price of not choosing."""
-    results = [_run_graph(question, bench, route=route) for route in QUERY_TYPES]
+    results = [_run_graph(question, bench, route=route) for route in ROUTED_TYPES]
     fused = fuse_rankings([result.documents for result in results], [1.0] * len(results))[: bench.k]
     # Take the answer of the strategy whose ranking shares the most chunks with the fused one.
     ids = {document["id"] for document in fused}
@@ -293,7 +293,7 @@ ARMS: dict[str, Arm] = {
     "random": Arm(
         "adaptive with a random route",
         lambda q, bench: _run_graph(
-            q, bench, route=random.Random(f"{bench.seed} {q.id}").choice(QUERY_TYPES)
+            q, bench, route=random.Random(f"{bench.seed} {q.id}").choice(ROUTED_TYPES)
         ),
     ),
     "costliest": Arm("all strategies of the router, their rankings joined", _run_all_strategies),

@@ -13,7 +13,7 @@ from adaptive_rag.errors import ConfigurationError, InputError
 from adaptive_rag.evaluation.records import parse_json, parse_lines
 from adaptive_rag.ingest import discover
 from adaptive_rag.query.history import read_question
-from adaptive_rag.state import QUERY_TYPES, Chunk, QueryType, Turn
+from adaptive_rag.state import ROUTED_TYPES, Chunk, RoutedType, Turn
 
 CORPUS, QUERIES = "corpus.jsonl", "queries.jsonl"
 QRELS = ("qrels.tsv", "qrels/test.tsv")
@@ -33,7 +33,7 @@ class Question:
     user_context: str = ""
     history: tuple[Turn, ...] = ()
     # labels, for the scorer only
-    type: QueryType | None = None
+    type: RoutedType | None = None
     reference: str | None = None
     has_answer: bool | None = None
     gold: dict[str, int] = field(default_factory=dict)  # passage -> grade
@@ -211,8 +211,8 @@ def _make_passage(row: dict[str, Any]) -> Chunk:
 def _make_question(row: dict[str, Any], file: Path, **fields: Any) -> Question:
     """Return a question with the given fields and those of the row that both layouts share."""
     label, turns = row.get("type"), row.get("history") or []
-    if label is not None and str(label).lower() not in QUERY_TYPES:
-        raise ConfigurationError(f"{file} has the type {label!r}; expected one of {', '.join(QUERY_TYPES)}.")
+    if label is not None and str(label).lower() not in ROUTED_TYPES:
+        raise ConfigurationError(f"{file} has the type {label!r}; expected one of {', '.join(ROUTED_TYPES)}.")
     for turn in turns if isinstance(turns, list) else [turns]:
         if not isinstance(turn, dict) or turn.get("role") not in ("user", "agent") or "text" not in turn:
             expected = "{'role': 'user' or 'agent', 'text': ..}"

@@ -18,7 +18,7 @@ from adaptive_rag.evaluation.run import OpenBar, no_bar
 from adaptive_rag.evaluation.summary import ALL
 from adaptive_rag.evaluation.templates import render
 from adaptive_rag.llm.faults import fault_of
-from adaptive_rag.state import QUERY_TYPES
+from adaptive_rag.state import ROUTED_TYPES
 from adaptive_rag.text.redaction import cause_of, redact_known
 
 LETTERS = ("A", "B", "C")
@@ -119,7 +119,7 @@ def judge_run(
             if (result := judge_question(model, record, arms)) is not None:
                 results.append(result)
             advance()
-    by_type = {kind: [r for r in results if kind in (ALL, r["type"])] for kind in (ALL, *QUERY_TYPES)}
+    by_type = {kind: [r for r in results if kind in (ALL, r["type"])] for kind in (ALL, *ROUTED_TYPES)}
     means = {
         arm: {name: fmean(result["scores"][arm][name] for result in results) for name in CRITERIA}
         for arm in (arms if results else ())

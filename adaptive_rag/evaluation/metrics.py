@@ -1,8 +1,11 @@
 """Score a ranking against the judged passages, and an answer against its reference and its citations.
 
-Rankings, over the first k passages:
+Rankings, over the first k passages or as many as a metric's own cutoff:
 
 - RANKING_METRICS as trec_eval defines them (gain = grade, discount log2(rank + 1)).
+
+COVERAGE_METRICS, for questions whose passages have aspects:
+
 - alpha_ndcg: Clarke et al., "Novelty and diversity in information retrieval evaluation" (SIGIR 2008),
   alpha = 0.5: an aspect's gain halves each time it is met again.
 - aspects: number of distinct aspects met / min(k, number of all aspects).
@@ -31,6 +34,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -44,17 +48,40 @@ from adaptive_rag.text.markers import MARKER, find_markers, strip_markers
 # A metric's value for one question; the keys are names such as "ndcg@10".
 Scores = dict[str, float]
 Ranking = Sequence[str]
+# The aspects of each judged passage.
+Aspects = Mapping[str, Sequence[str]]
 Embed = Callable[[Sequence[str]], Vectors]
 
-# The name of each ranking metric in ir_measures (MRR is RR, MAP is AP), in the order of the reports.
-RANKING_METRICS: dict[str, str] = {
-    "ndcg": "nDCG",
-    "recall": "R",
-    "mrr": "RR",
-    "precision": "P",
-}
-# A second cutoff for the top of the list, independent of k.
-SHORT_CUTOFF = 5
+
+@dataclass(frozen=True)
+class RankingMetric:
+    """A metric of the first passages of a ranking."""
+
+    name: str
+    # its name in ir_measures (MRR is RR, MAP is AP), or a function of the aspects, the ranking and the cutoff
+    measure: str | Callable[[Aspects, Ranking, int], float | None]
+    # how many passages count; None for the k of the run
+    cutoff: int | None = None
+    # whether the page has a plot of it, and a column in its tables
+    drawn: bool = False
+    tabled: bool = True
+
+    def depth(self, k: int) -> int:
+        """Return how many passages count in a run."""
+        return self.cutoff or k
+
+    def label(self, k: int) -> str:
+        """Return the name of its values in a run, such as "ndcg@10"."""
+        return f"{self.name}@{self.depth(k)}"
+
+
+# In the order of the reports. A drawn metric has a panel of its own, with bars for each type of question.
+RANKING_METRICS = [
+    RankingMetric("ndcg", "nDCG", drawn=True),
+    RankingMetric("recall", "R"),
+    RankingMetric("mrr", "RR"),
+    RankingMetric("precision", "P", tabled=False),
+]
 WEIGHTS = {"semantic_similarity": 0.4, "token_f1": 0.2, "context_relevance": 0.2, "citation_correctness": 0.2}
 QUOTED = ("quoted_aspects", "quoted_both")
 ANSWER_METRICS = ("quality", "semantic_similarity", "token_f1", "rouge_l", *tuple(WEIGHTS)[2:], *QUOTED)
@@ -68,12 +95,17 @@ _ARTICLES = frozenset({"a", "an", "the"})
 
 def metric_names(k: int) -> tuple[str, ...]:
     """Return the names of the ranking metrics in the order in which they are reported."""
-    return (*(f"{name}@{k}" for name in RANKING_METRICS), *coverage_names(k))
+    return labels((*RANKING_METRICS, *COVERAGE_METRICS), k)
 
 
 def coverage_names(k: int) -> tuple[str, ...]:
     """Return the names of the metrics for the aspects and stances that a ranking covers."""
-    return (f"alpha_ndcg@{k}", f"aspects@{k}", *dict.fromkeys((f"both@{SHORT_CUTOFF}", f"both@{k}")))
+    return labels(COVERAGE_METRICS, k)
+
+
+def labels(metrics: Iterable[RankingMetric], k: int) -> tuple[str, ...]:
+    """Return the names of metrics in a run, each once: a cutoff may be k."""
+    return tuple(dict.fromkeys(metric.label(k) for metric in metrics))
 
 
 def headline(k: int) -> str:
@@ -93,28 +125,31 @@ def score_ranking(question: Question, ranking: Ranking, k: int) -> Scores:
         MissingExtraError: `ir-measures` or, if there are aspects, `pyndeval` is not installed.
     """
     ir = import_extra("ir_measures", extra="eval", purpose="Scoring rankings")
-    relevance_names = {getattr(ir, measure) @ k: f"{name}@{k}" for name, measure in RANKING_METRICS.items()}
     grades = [ir.Qrel("", passage, grade) for passage, grade in question.gold.items()]
-    diversity_names = {ir.alpha_nDCG @ k: f"alpha_ndcg@{k}"}
     subtopics = [
         ir.Qrel("", passage, 1, aspect) for passage, aspects in question.aspects.items() for aspect in aspects
     ]
     # trec_eval breaks ties by id; decreasing scores keep our order.
     run = [ir.ScoredDoc("", passage, -float(rank)) for rank, passage in enumerate(ranking)]
     scores: Scores = {}
-    for names, qrels in ((relevance_names, grades), (diversity_names, subtopics)):
+    for rows, qrels in ((RANKING_METRICS, grades), (COVERAGE_METRICS, subtopics)):
+        names = {
+            getattr(ir, row.measure) @ row.depth(k): row.label(k)
+            for row in rows
+            if isinstance(row.measure, str)
+        }
         scores |= dict.fromkeys(names.values(), 0.0) if qrels else {}
         for metric in ir.iter_calc(list(names), qrels, run) if run and qrels else ():
             if not math.isnan(metric.value):
                 scores[names[metric.measure]] = float(metric.value)
-    if question.aspects:
-        scores[f"aspects@{k}"] = aspects_at(question.aspects, ranking, k)
-    if len(stances(question.aspects, question.aspects)) > 1:
-        scores |= {f"both@{depth}": both_at(question.aspects, ranking, depth) for depth in (SHORT_CUTOFF, k)}
+    for row in COVERAGE_METRICS if question.aspects else ():
+        if callable(row.measure):
+            value = row.measure(question.aspects, ranking, row.depth(k))
+            scores |= {} if value is None else {row.label(k): value}
     return scores
 
 
-def aspects_at(aspects: Mapping[str, Sequence[str]], ranking: Ranking, k: int) -> float:
+def aspects_at(aspects: Aspects, ranking: Ranking, k: int) -> float:
     """Return the number of aspects that the first k passages cover, divided by min(k, all aspects)."""
     all_aspects = {aspect for names in aspects.values() for aspect in names}
     covered = {aspect for passage in ranking[:k] for aspect in aspects.get(passage, ())}
@@ -122,12 +157,21 @@ def aspects_at(aspects: Mapping[str, Sequence[str]], ranking: Ranking, k: int) -
     return min(1.0, len(covered) / min(k, len(all_aspects)))
 
 
-def both_at(aspects: Mapping[str, Sequence[str]], ranking: Ranking, k: int) -> float:
-    """Return 1.0 if the first k passages have two stances or more, else 0.0."""
-    return float(len(stances(aspects, ranking[:k])) > 1)
+def both_at(aspects: Aspects, ranking: Ranking, k: int) -> float | None:
+    """Return 1.0 if the first k passages have two stances or more, else 0.0; None if there is one stance."""
+    has_both = len(stances(aspects, aspects)) > 1
+    return float(len(stances(aspects, ranking[:k])) > 1) if has_both else None
 
 
-def stances(aspects: Mapping[str, Sequence[str]], passages: Iterable[str]) -> set[str]:
+COVERAGE_METRICS = [
+    RankingMetric("alpha_ndcg", "alpha_nDCG", drawn=True),
+    RankingMetric("aspects", aspects_at, drawn=True),
+    RankingMetric("both", both_at, cutoff=5, drawn=True),
+    RankingMetric("both", both_at, drawn=True),
+]
+
+
+def stances(aspects: Aspects, passages: Iterable[str]) -> set[str]:
     """Return the stances of the passages' aspects, which are written "stance/name"."""
     names = (aspect for passage in passages for aspect in aspects.get(passage, ()))
     return {name.partition("/")[0] for name in names if "/" in name}
@@ -150,8 +194,8 @@ def score_answer(question: Question, result: Result, embed: Embed) -> Scores:
         cited = {citation["source"] for citation in result.citations}
         quoted = ranked_ids([document for document in result.documents if document["source"] in cited])
         scores["quoted_aspects"] = aspects_at(question.aspects, quoted, max(1, len(result.documents)))
-        if len(stances(question.aspects, question.aspects)) > 1:
-            scores["quoted_both"] = both_at(question.aspects, quoted, len(quoted))
+        if (has_both := both_at(question.aspects, quoted, len(quoted))) is not None:
+            scores["quoted_both"] = has_both
     if question.reference is None:
         return scores
     text = strip_markers(result.answer or "").strip()

@@ -16,7 +16,7 @@ from adaptive_rag.errors import import_extra
 from adaptive_rag.evaluation.arms import ARMS, SUBJECT
 from adaptive_rag.evaluation.routing import RoutingReport
 from adaptive_rag.evaluation.summary import ALL, SummaryRow, label_of
-from adaptive_rag.state import QUERY_TYPES
+from adaptive_rag.state import ROUTED_TYPES
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -224,9 +224,9 @@ def plot_steps(times: Mapping[str, Mapping[str, float]]) -> Figure:
 def plot_confusion(report: RoutingReport) -> Figure:
     """Draw the confusion matrix, each cell shaded by its share of the row."""
     figure, axes = _new_figure(3.4, 2.4)
-    totals = {label: sum(report.confusion[label].values()) for label in QUERY_TYPES}
-    for row, label in enumerate(QUERY_TYPES):
-        for column, predicted in enumerate(QUERY_TYPES):
+    totals = {label: sum(report.confusion[label].values()) for label in ROUTED_TYPES}
+    for row, label in enumerate(ROUTED_TYPES):
+        for column, predicted in enumerate(ROUTED_TYPES):
             count = report.confusion[label][predicted]
             share = count / totals[label] if totals[label] else 0.0
             shade, ink = GOOD if label == predicted else BAD, "white" if share > 0.55 else INK
@@ -235,10 +235,10 @@ def plot_confusion(report: RoutingReport) -> Figure:
             axes.text(column, row - 0.1, str(count), ha="center", va="center", size=11, color=ink)
             if totals[label]:
                 axes.text(column, row + 0.26, f"{share:.0%}", ha="center", va="center", size=8, color=ink)
-    places = range(len(QUERY_TYPES))
+    places = range(len(ROUTED_TYPES))
     axes.set(xlim=(-0.5, len(places) - 0.5), ylim=(len(places) - 0.5, -0.5), xlabel="routed to")
-    axes.set_xticks(places, list(QUERY_TYPES), color=INK)
-    axes.set_yticks(places, [f"{label}\nn={totals[label]}" for label in QUERY_TYPES], color=INK)
+    axes.set_xticks(places, list(ROUTED_TYPES), color=INK)
+    axes.set_yticks(places, [f"{label}\nn={totals[label]}" for label in ROUTED_TYPES], color=INK)
     axes.xaxis.tick_top()
     axes.xaxis.set_label_position("top")
     axes.grid(visible=False)

@@ -9,7 +9,7 @@ from typing import Any, NotRequired, TypedDict
 
 from adaptive_rag.errors import ConfigurationError
 from adaptive_rag.private import make_file, replace_text
-from adaptive_rag.state import Citation, QueryType, TraceRecord
+from adaptive_rag.state import Citation, RoutedType, TraceRecord
 from adaptive_rag.text.redaction import redact_known_all
 
 QUESTIONS, RUN, SUMMARY = "questions.jsonl", "run.json", "summary.json"
@@ -45,7 +45,7 @@ class QuestionRecord(TypedDict):
 
     dataset: str
     id: str
-    type: QueryType | None
+    type: RoutedType | None
     question: str
     user_context: str
     history: list[Any]

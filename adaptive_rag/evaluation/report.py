@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from adaptive_rag.evaluation import metrics, plots, summary
 from adaptive_rag.evaluation.arms import ARMS, BASELINE, SUBJECT
@@ -27,6 +27,12 @@ MIN_QUESTIONS = 10
 MAX_ARMS_DRAWN, GROUPS_PER_ROW = 7, 4
 # The least half width of the axis of differences, so that noise does not look large.
 MIN_REACH = 0.05
+
+
+# A metric and the rows that have it.
+_Bars: TypeAlias = tuple[str, Sequence[SummaryRow]]
+# A heading, and plots of groups of bars, each with the name of its axis and a description.
+_Panel: TypeAlias = tuple[str, list[tuple[dict[str, _Bars], str, str]]]
 
 
 @dataclass(frozen=True)
@@ -104,7 +110,8 @@ def render_page(report: Report) -> str:
     """Return the HTML page. It loads nothing from other hosts, and text from data sets is never markup."""
     arms = list(dict.fromkeys(row["arm"] for row in report.rows))
     coverage = _compare_with_baseline(report.pooled, metrics.coverage_names(report.k))
-    retrieval = [name for name in metrics.metric_names(report.k) if not name.startswith("precision")]
+    rankings = (*metrics.RANKING_METRICS, *metrics.COVERAGE_METRICS)
+    retrieval = metrics.labels((metric for metric in rankings if metric.tabled), report.k)
     answers = (*metrics.ANSWER_METRICS, *metrics.ABSTENTION)
     page = _render(
         "report.html.j2",
@@ -177,27 +184,16 @@ def _table(
 
 def _draw(report: Report, arms: Sequence[str]) -> dict[str, Any]:
     """Return what the page draws for each type, and which types have too few questions for that."""
-    metric = report.metric
     by_type: dict[tuple[str, str], list[SummaryRow]] = {}
     for row in report.rows:
         if row["type"] != ALL and row["arm"] in arms:
             by_type.setdefault((row["type"], row["dataset"]), []).append(row)
     sizes = {key: rows[0]["n"] for key, rows in by_type.items()}
-    bars = [
-        ("\n".join(key), (metric, shown))
-        for key, rows in by_type.items()
-        if sizes[key] >= MIN_QUESTIONS and (shown := [row for row in rows if metric in row["intervals"]])
-    ]
-    opinion = [row for row in report.pooled if row["type"] == "opinion" and row["arm"] in arms]
+    large = {"\n".join(key): rows for key, rows in by_type.items() if sizes[key] >= MIN_QUESTIONS}
     return {
-        "bars": [dict(bars[i : i + GROUPS_PER_ROW]) for i in range(0, len(bars), GROUPS_PER_ROW)],
+        "panels": _panels(report, large, arms),
         "few": [f"{kind} in {dataset} (n={n})" for (kind, dataset), n in sizes.items() if n < MIN_QUESTIONS],
         "steps": {arm: report.steps[arm] for arm in arms if arm in report.steps},
-        "covered": {
-            name: (name, shown)
-            for name in metrics.coverage_names(report.k)
-            if (shown := [row for row in opinion if name in row["intervals"]])
-        },
         "sweep": {
             f"{kind}, {dataset}": values
             for dataset, kinds in report.run.about["alpha"].items()
@@ -205,6 +201,33 @@ def _draw(report: Report, arms: Sequence[str]) -> dict[str, Any]:
             if sizes.get((kind, dataset), 0) >= MIN_QUESTIONS
         },
     }
+
+
+def _panels(report: Report, by_type: Mapping[str, Sequence[SummaryRow]], arms: Sequence[str]) -> list[_Panel]:
+    """Return a panel of bars for each drawn metric with a bar for each type, and one for coverage."""
+    drawn, covering = (
+        metrics.labels((metric for metric in table if metric.drawn), report.k)
+        for table in (metrics.RANKING_METRICS, metrics.COVERAGE_METRICS)
+    )
+    panels: list[_Panel] = []
+    for name in dict.fromkeys((report.metric, *drawn)):
+        if bars := _bars([(label, name, rows) for label, rows in by_type.items()]):
+            lines = [dict(bars[i : i + GROUPS_PER_ROW]) for i in range(0, len(bars), GROUPS_PER_ROW)]
+            plotted = [(line, name, f"{name} by type, {n}") for n, line in enumerate(lines, start=1)]
+            panels.append((name, plotted))
+    opinion = [row for row in report.pooled if row["type"] == "opinion" and row["arm"] in arms]
+    covered = _bars([(name, name, opinion) for name in covering])
+    if panels and covered:
+        panels.append(("Coverage, opinion questions", [(dict(covered), "share", "Coverage of aspects")]))
+    return panels
+
+
+def _bars(groups: Iterable[tuple[str, str, Sequence[SummaryRow]]]) -> list[tuple[str, _Bars]]:
+    """Return groups of bars, each a label, a metric and its rows; those without such rows are left out."""
+    with_metric = (
+        (label, name, [row for row in rows if name in row["intervals"]]) for label, name, rows in groups
+    )
+    return [(label, (name, rows)) for label, name, rows in with_metric if rows]
 
 
 def _reach_of(differences: Iterable[DifferenceRow]) -> float:

@@ -9,7 +9,7 @@ from statistics import fmean
 
 import numpy as np
 
-from adaptive_rag.state import QUERY_TYPES, QueryType
+from adaptive_rag.state import ROUTED_TYPES, RoutedType
 
 BINS = 10
 
@@ -18,7 +18,7 @@ BINS = 10
 class RoutedQuestion:
     """A question's label and the router's prediction."""
 
-    label: QueryType
+    label: RoutedType
     predicted: str
     probability: float  # the router's probability for its prediction
 
@@ -41,8 +41,8 @@ class RoutingReport:
     n: int
     accuracy: float
     macro_f1: float
-    f1: dict[QueryType, float]
-    confusion: dict[QueryType, dict[str, int]]  # label -> predicted -> questions
+    f1: dict[RoutedType, float]
+    confusion: dict[RoutedType, dict[str, int]]  # label -> predicted -> questions
     calibration_error: float
     bins: list[Bin]
     # (share of questions taken, share of them routed wrongly), the most confident questions first
@@ -60,8 +60,8 @@ def score_routing(routed: Sequence[RoutedQuestion]) -> RoutingReport | None:
     if not routed:
         return None
     counts = Counter((question.label, question.predicted) for question in routed)
-    confusion = {label: {str(name): counts[label, name] for name in QUERY_TYPES} for label in QUERY_TYPES}
-    f1: dict[QueryType, float] = {}
+    confusion = {label: {str(name): counts[label, name] for name in ROUTED_TYPES} for label in ROUTED_TYPES}
+    f1: dict[RoutedType, float] = {}
     for label, row in confusion.items():
         if labelled := sum(row.values()):
             predicted = sum(other[label] for other in confusion.values())
@@ -69,7 +69,7 @@ def score_routing(routed: Sequence[RoutedQuestion]) -> RoutingReport | None:
     bins, curve = reliability(routed), risk_coverage(routed)
     return RoutingReport(
         n=len(routed),
-        accuracy=sum(confusion[label][label] for label in QUERY_TYPES) / len(routed),
+        accuracy=sum(confusion[label][label] for label in ROUTED_TYPES) / len(routed),
         macro_f1=sum(f1.values()) / len(f1),
         f1=f1,
         confusion=confusion,

@@ -12,7 +12,7 @@ from adaptive_rag.evaluation.metrics import ABSTENTION, ANSWER_METRICS, headline
 from adaptive_rag.evaluation.records import ArmRecord, Cost, QuestionRecord
 from adaptive_rag.evaluation.routing import RoutedQuestion, RoutingReport, score_routing
 from adaptive_rag.evaluation.statistics import TIE, compare_all, intervals
-from adaptive_rag.state import QUERY_TYPES
+from adaptive_rag.state import ROUTED_TYPES
 
 ALL = "all"
 POOLED = "all data sets"
@@ -161,7 +161,7 @@ def _groups(records: Iterable[QuestionRecord]) -> Iterator[tuple[str, str, list[
     for record in records:
         by_dataset.setdefault(record["dataset"], []).append(record)
     for dataset, questions in by_dataset.items():
-        for kind in (ALL, *QUERY_TYPES):
+        for kind in (ALL, *ROUTED_TYPES):
             if group := [record for record in questions if kind in (ALL, record["type"])]:
                 yield dataset, kind, group
 

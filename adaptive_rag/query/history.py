@@ -117,16 +117,25 @@ def read_history(history: Sequence[Turn], messages: Sequence[AnyMessage]) -> lis
                 f"history holds {turn!r}; expected turns like "
                 '{"role": "user", "text": "..."} with the role "user" or "agent".'
             )
-    turns = history or [
-        Turn(role="user" if isinstance(message, HumanMessage) else "agent", text=message.text)
+    turns = [(turn["role"], turn["text"], _is_refusal(turn["text"])) for turn in history] or [
+        (
+            "user" if isinstance(message, HumanMessage) else "agent",
+            message.text,
+            message.response_metadata.get("abstained", _is_refusal(message.text)),
+        )
         for message in messages
         if isinstance(message, HumanMessage | AIMessage) and message.text
     ]
     return [
-        Turn(role=turn["role"], text=without_surrogates(turn["text"]))
-        for turn in turns
-        if turn["role"] == "user" or not turn["text"].startswith(english()["refused"])
+        Turn(role=role, text=without_surrogates(text))
+        for role, text, abstained in turns
+        if role == "user" or not abstained
     ]
+
+
+def _is_refusal(text: str) -> bool:
+    """Return whether an answer abstained, by its words: a turn that is passed as a text has no more."""
+    return text.startswith(english()["refused"])
 
 
 def join_context(user_context: str, profile: str) -> str:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import partial
+from typing import Literal
 
 import numpy as np
 
 from adaptive_rag.context import Context
+from adaptive_rag.context.groups import Mechanism
 from adaptive_rag.errors import ConfigurationError
 from adaptive_rag.llm.request import Asking
 from adaptive_rag.models.cross_encoder import ScoringError, find_reranker, warn_once
@@ -100,26 +103,50 @@ def read_together(request: RerankRequest) -> Asking[list[Candidate]]:
     return _mix_with_search(request, scored, scores)
 
 
-RERANKERS: dict[str, Rerank] = {
-    "auto": score_together,
-    "fused": partial(score_together, locally_because="reranker = 'fused' scores without a chat model"),
-    "listwise": partial(score_together, by_setting=True),
-    "pointwise": score_one_by_one,
-    "cross-encoder": cross_encode,
-    "reader": read_together,
-    "none": keep_order,
+@dataclass(frozen=True)
+class Reranker:
+    """A reranker, and what the steps do differently with it."""
+
+    rerank: Rerank
+    # how the candidates of several sub-questions or viewpoints are ordered: all together by `rerank`, each
+    # branch by its local scores, or each branch as it was found
+    branches: Literal["together", "scored", "kept"] = "together"
+    # whether each candidate costs a call
+    calls_each: bool = False
+    # whether a chat model may score what the plain question finds while the query is still being prepared
+    asks_early: bool = False
+    # the mechanism without which `fused` takes its place
+    needs: Mechanism | None = None
+
+
+RERANKERS: dict[str, Reranker] = {
+    "auto": Reranker(score_together, branches="scored", asks_early=True),
+    "fused": Reranker(
+        partial(score_together, locally_because="reranker = 'fused' scores without a chat model"),
+        branches="scored",
+    ),
+    "listwise": Reranker(partial(score_together, by_setting=True)),
+    "pointwise": Reranker(score_one_by_one, calls_each=True),
+    "cross-encoder": Reranker(cross_encode),
+    "reader": Reranker(read_together, needs="reader"),
+    "none": Reranker(keep_order, branches="kept"),
 }
 
 
+def reranker_of(context: Context) -> Reranker:
+    """Return the reranker that the settings name."""
+    return RERANKERS[context.retrieval.reranker]
+
+
 def check_calls(context: Context) -> None:
-    """Raise an error if the budget is too small for the calls of the pointwise reranker.
+    """Raise an error if the budget is too small for the calls of a reranker that scores one by one.
 
     Raises:
         ConfigurationError: candidates could never be scored one by one.
     """
     steps = context.models.steps
     asks_model = context.has_model() and context.uses("rerank") and "score" in steps
-    if not asks_model or context.retrieval.reranker != "pointwise":
+    if not asks_model or not reranker_of(context).calls_each:
         return
     scores = MODEL_READS * largest_size(context)
     classifies = context.route is None and context.uses("analysis") and context.routing.classify != "router"
@@ -129,8 +156,8 @@ def check_calls(context: Context) -> None:
     limit = context.budget.max_llm_calls
     if calls > limit:
         raise ConfigurationError(
-            f"retrieval.reranker = 'pointwise' makes 2 * k = {scores} calls in addition to the others, but "
-            f"budget.max_llm_calls = {limit}. Set it to at least {calls}, or lower k."
+            f"retrieval.reranker = {context.retrieval.reranker!r} makes 2 * k = {scores} calls in addition "
+            f"to the others, but budget.max_llm_calls = {limit}. Set it to at least {calls}, or lower k."
         )
 
 

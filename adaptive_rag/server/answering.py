@@ -13,7 +13,13 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from adaptive_rag.compare import Comparison
 from adaptive_rag.context import Context, Served, make_context
-from adaptive_rag.context.caller import caller_settings, check_input, check_settings, served_error
+from adaptive_rag.context.caller import (
+    caller_settings,
+    check_input,
+    check_settings,
+    describe_allowed,
+    served_error,
+)
 from adaptive_rag.deadline import deadline
 from adaptive_rag.errors import (
     AdaptiveRAGError,
@@ -24,7 +30,7 @@ from adaptive_rag.errors import (
     ServedError,
 )
 from adaptive_rag.graph.builder import build_retrieval_graph
-from adaptive_rag.graph.strategies import STRATEGIES
+from adaptive_rag.graph.strategies import NAMES, STRATEGIES
 from adaptive_rag.index import Index
 from adaptive_rag.index.index import open_source
 from adaptive_rag.index.manifest import MANIFEST
@@ -54,6 +60,8 @@ MOST_BYTES = 4_000_000
 # The texts of a question, in every API that takes one.
 QuestionText = Annotated[str, Field(max_length=MAX_QUESTION, pattern=r"\S")]
 Situation = Annotated[str, Field(max_length=MAX_QUESTION)]
+# What the settings of a question are, in every API that takes them.
+SETTINGS = describe_allowed(NAMES)
 
 
 class Turn(BaseModel):
@@ -72,11 +80,7 @@ class BareQuestion(BaseModel):
 
     question: QuestionText = Field(description="What is asked.")
     user_context: Situation = Field("", description="Who asks, or in what situation.")
-    settings: dict[str, Any] = Field(
-        {},
-        description="Any of route, k, profile, where, retrieval.alpha and budget.deadline_s, and recipe "
-        "where the operator allows it.",
-    )
+    settings: dict[str, Any] = Field({}, description=SETTINGS)
     only: Selection = Field(
         default_factory=Selection, description="The documents that are asked; by default all."
     )

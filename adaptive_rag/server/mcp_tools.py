@@ -11,13 +11,12 @@ from pydantic import BaseModel, Field
 from starlette.concurrency import run_in_threadpool
 
 from adaptive_rag.errors import InputError
-from adaptive_rag.graph.strategies import NAMES
 from adaptive_rag.index.location import open_location
 from adaptive_rag.index.manifest import SourceRecord, read_manifest
 from adaptive_rag.index.sharding.layout import shard_uris
 from adaptive_rag.index.sources import read_chunks
 from adaptive_rag.ingest.archives import owners_of
-from adaptive_rag.server.answering import Answering, Question, QuestionText, Situation
+from adaptive_rag.server.answering import SETTINGS, Answering, Question, QuestionText, Situation
 from adaptive_rag.server.api.documents import cut_text
 from adaptive_rag.server.api.forms import Confidence, Grounding
 from adaptive_rag.server.folders import SearchTarget
@@ -175,15 +174,7 @@ class Tools:
         user_context: Annotated[
             Situation, Field(description="Who asks, or in what situation, if that matters.")
         ] = "",
-        settings: Annotated[
-            dict[str, Any] | None,
-            Field(
-                description=f"Any of route ({', '.join(NAMES)}), k (passages that reach the answer), "
-                "profile (conservative, balanced, aggressive), where (a condition such as "
-                "'kind = pdf and page < 10'), retrieval.alpha (0 by words, 1 by meaning), "
-                "budget.deadline_s, and recipe where the operator allows it."
-            ),
-        ] = None,
+        settings: Annotated[dict[str, Any] | None, Field(description=SETTINGS)] = None,
     ) -> Answered:
         """Answer a question from the documents, with citations.
 

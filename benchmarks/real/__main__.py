@@ -30,7 +30,7 @@ from adaptive_rag.context import Context
 from adaptive_rag.evaluation.corpora import default_cache
 from adaptive_rag.graph.builder import build_graph
 from adaptive_rag.index import Index
-from adaptive_rag.state import QUERY_TYPES
+from adaptive_rag.state import ROUTED_TYPES
 from adaptive_rag.text.markers import strip_markers
 from benchmarks.answers import first_sentence, format_mean
 
@@ -151,7 +151,7 @@ def measure(answers: Sequence[AnsweredRow]) -> Iterator[tuple[str, str, list[flo
             arm,
             values(_is_answered_shortly),
         )
-        for kind in QUERY_TYPES:
+        for kind in ROUTED_TYPES:
             of_kind = [answer for answer in answerable if answer.row["type"] == kind]
             yield f"- {kind}", arm, values(_is_answered, of_kind)
         yield "first point in the first sentence", arm, values(_begins_with_first_point)

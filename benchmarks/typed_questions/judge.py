@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from adaptive_rag.answer.citations import read_markers
 from adaptive_rag.evaluation.datasets import Question
-from adaptive_rag.state import QueryType, Turn
+from adaptive_rag.state import RoutedType, Turn
 from adaptive_rag.text.markers import strip_markers
 from adaptive_rag.text.words import stem
 from benchmarks.answers import HEADING_LINE, first_sentence
@@ -43,7 +43,7 @@ class TypedQuestion:
     """One line of `questions.jsonl`."""
 
     id: str
-    type: QueryType
+    type: RoutedType
     # the document that has the answer or, for an unanswerable question, seems to have it
     source: str
     question: str

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from adaptive_rag.analysis import UNSURE_THRESHOLD, analyse, analyse_batch
-from adaptive_rag.state import QUERY_TYPES, Turn
+from adaptive_rag.state import ROUTED_TYPES, Turn
 
 TALK: list[Turn] = [
     {"role": "user", "text": "Who signed the peace treaty?"},
@@ -253,7 +253,7 @@ def test_the_analysis_is_complete_plain_and_the_same_each_time() -> None:
     answer = analyse("Why does Python 3.12 compile faster than Ruby?")
     assert answer == analyse("Why does Python 3.12 compile faster than Ruby?")
     assert json.loads(json.dumps(answer)) == answer
-    assert tuple(answer["probabilities"]) == QUERY_TYPES
+    assert tuple(answer["probabilities"]) == ROUTED_TYPES
     assert 0.2 <= answer["confidence"] <= 0.9
     assert all(0 <= value <= 1 for value in answer["factors"].values())
     assert answer["domain_relevance"] == 0.5

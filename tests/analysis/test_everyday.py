@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from adaptive_rag.analysis import analyse, analyse_batch
-from adaptive_rag.state import QUERY_TYPES
+from adaptive_rag.state import ROUTED_TYPES
 
 QUESTIONS = [
     json.loads(line)
@@ -16,7 +16,7 @@ EXAMPLES = Path(__file__).parents[2] / "training" / "router_examples.jsonl"
 
 
 def test_fifty_seven_of_sixty_everyday_questions_get_their_type() -> None:
-    assert [question["type"] for question in QUESTIONS] == [name for name in QUERY_TYPES for _ in range(15)]
+    assert [question["type"] for question in QUESTIONS] == [name for name in ROUTED_TYPES for _ in range(15)]
     found = analyse_batch([question["text"] for question in QUESTIONS])
     wrong = {
         question["text"]: answer["type"]

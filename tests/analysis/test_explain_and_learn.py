@@ -21,7 +21,7 @@ from adaptive_rag.analysis.learning import (
 )
 from adaptive_rag.analysis.router import WEIGHTS, learned_file, load_router
 from adaptive_rag.errors import ConfigurationError
-from adaptive_rag.state import QUERY_TYPES, QueryType
+from adaptive_rag.state import ROUTED_TYPES, RoutedType
 from adaptive_rag.text.vectors import softmax
 
 
@@ -33,7 +33,7 @@ def test_the_words_of_a_question_are_named_for_the_type_they_spoke_for() -> None
 
 
 def test_contributions_of_an_empty_question_are_harmless() -> None:
-    assert set(explain_contributions("")) == set(QUERY_TYPES)
+    assert set(explain_contributions("")) == set(ROUTED_TYPES)
 
 
 def test_why_not_offers_changes_that_really_change_the_type() -> None:
@@ -148,7 +148,7 @@ def test_nothing_is_saved_where_nothing_was_learned(tmp_path: Path) -> None:
 
 def test_of_the_least_number_of_questions_some_are_kept_aside(tmp_path: Path) -> None:
     rows: list[dict[str, object]] = [
-        {"text": f"{kind} {i}", "type": kind} for kind in QUERY_TYPES for i in range(3)
+        {"text": f"{kind} {i}", "type": kind} for kind in ROUTED_TYPES for i in range(3)
     ]
     lesson = learn(_write(tmp_path / "least.jsonl", rows))
     assert (lesson.learned_from, lesson.kept_aside) == (8, 4)
@@ -209,7 +209,7 @@ def test_long_questions_without_a_word_in_common_are_learned_from_in_little_memo
     monkeypatch.setattr(router, "embed_questions", lambda parsed: np.zeros((len(parsed), 384), np.float32))
     words = [f"w{number}" for number in range(300 * 150)]
     texts = [" ".join(words[start : start + 150]) for start in range(0, len(words), 150)]
-    types: list[QueryType] = ["factual", "opinion"]
+    types: list[RoutedType] = ["factual", "opinion"]
     questions = [QuestionLine(text, "", [], types[number % 2]) for number, text in enumerate(texts)]
     tracemalloc.start()
     learn_from(questions, tmp_path / "router.json", "They")

@@ -4,7 +4,7 @@ import pytest
 
 from adaptive_rag.analysis.parse import tokenize
 from adaptive_rag.analysis.traits import MAX_ENTITIES, find_entities, find_intent, measure_complexity
-from adaptive_rag.state import QueryType
+from adaptive_rag.state import RoutedType
 
 
 @pytest.mark.parametrize(
@@ -36,11 +36,11 @@ from adaptive_rag.state import QueryType
         ("the printer keeps jamming", "contextual", "troubleshooting"),
     ],
 )
-def test_intent(question: str, query_type: QueryType, intent: str) -> None:
+def test_intent(question: str, query_type: RoutedType, intent: str) -> None:
     assert find_intent(tuple(tokenize(question)), query_type) == intent
 
 
-def _complexity(question: str, query_type: QueryType) -> str:
+def _complexity(question: str, query_type: RoutedType) -> str:
     return measure_complexity(tuple(tokenize(question)), question, query_type, find_entities(question))
 
 
@@ -67,7 +67,7 @@ def _complexity(question: str, query_type: QueryType) -> str:
         ),
     ],
 )
-def test_complexity(question: str, query_type: QueryType, grade: str) -> None:
+def test_complexity(question: str, query_type: RoutedType, grade: str) -> None:
     assert _complexity(question, query_type) == grade
 
 

@@ -7,7 +7,9 @@ import pytest
 
 from adaptive_rag.answer.aggregate import LISTED, NAMED, work_out
 from adaptive_rag.answer.quotes import WholeAnswer
+from adaptive_rag.answer.table_questions import KINDS, question_kind
 from adaptive_rag.index import Index
+from adaptive_rag.text.phrases import english
 
 INVOICES = """Invoice,Supplier,Date,Amount (£),Status
 INV-101,Harbour Paper,2024-01-12,240.50,paid
@@ -67,6 +69,8 @@ def quoted(said: WholeAnswer) -> list[str]:
         ("which course has the most weeks?", "highest “weeks”: Drawing", ["Drawing"]),
         ("what is the total of all open invoices?", "adds up to £2,200.25", ["INV-102", "INV-104"]),
         ("What is the average fee of a course?", "(Courses) is €158.33:", ["Pottery", "Welding", "Drawing"]),
+        ("What is the median fee of a course?", "The median “fee” of the 3 rows", ["Pott", "Weld", "Draw"]),
+        ("median amount of the open invoices", "is £1,100.125:", ["INV-102", "INV-104"]),
         ("how many invoices are open?", "2 of the 4 rows", ["INV-102", "INV-104"]),
         ("how many suppliers are there?", "3 different values of “supp", ["Harbour", "Nordic", "Clean"]),
         ("how many invoices are there?", "There are 4 rows in invoices.csv:", ["101", "102", "103", "104"]),
@@ -123,6 +127,30 @@ def test_it_is_worked_out_over_all_rows_and_each_is_cited(
 )
 def test_a_question_of_other_words_is_left_to_the_reader(index: Index, question: str) -> None:
     assert ask(index, question) is None
+
+
+@pytest.mark.parametrize("name", [name for name, kind in KINDS.items() if kind.calculate])
+def test_each_calculation_is_found_by_its_first_word_and_has_a_sentence(name: str) -> None:
+    assert question_kind(f"what is the {KINDS[name].words.split()[0]} price?") == (name, "")
+    assert all(value in english()[name] for value in ("{column}", "{of}", "{figure}"))
+
+
+def test_the_median_price_is_the_middle_one_and_a_row_of_it_does_not_count(tmp_path: Path) -> None:
+    (tmp_path / "d").mkdir()
+    text = "Item,Price\nPump,£90\nBell,£4\nLamp,£12\nMedian,£12\nAverage,£35.33\n"
+    (tmp_path / "d" / "stock.csv").write_text(text, "utf-8")
+    Index.build(tmp_path / "d", tmp_path / "i")
+    found = ask(Index.open(tmp_path / "i"), "what is the median price")
+    assert found is not None
+    assert found.text.startswith("The median “price” of the 3 rows of stock.csv is £12: Pump £90 [")
+    assert found.basis == "median of 'price' over 3 of 3 rows"
+
+
+def test_a_column_of_medians_is_left_to_the_reader(tmp_path: Path) -> None:
+    (tmp_path / "d").mkdir()
+    (tmp_path / "d" / "towns.csv").write_text("Town,Median age\nSaltmere,41\nEbbing,38\n", "utf-8")
+    Index.build(tmp_path / "d", tmp_path / "i")
+    assert ask(Index.open(tmp_path / "i"), "what is the median age in Ebbing?") is None
 
 
 def test_columns_of_several_units_are_not_compared(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import pytest
 from adaptive_rag.answer.compose import answer_locally
 from adaptive_rag.answer.evidence import ANSWERED, CLOSE, judge_evidence, nearest_quote, say_abstention
 from adaptive_rag.answer.styles import STYLES
-from adaptive_rag.state import QUERY_TYPES
+from adaptive_rag.state import ROUTED_TYPES
 from adaptive_rag.text.phrases import english, text_of
 from tests.answer.made import ScriptedReader, candidate, request
 
@@ -68,7 +68,7 @@ def test_what_shares_no_word_with_what_was_read_is_not_answered(question: str) -
 
 
 def test_every_type_has_a_style() -> None:
-    assert set(STYLES) == set(QUERY_TYPES)
+    assert set(STYLES) == set(ROUTED_TYPES)
 
 
 def test_a_refusal_quotes_what_came_nearest_on_one_line() -> None:

@@ -12,7 +12,7 @@ from adaptive_rag.llm.exchange import wire_schema
 from adaptive_rag.llm.structured import bind_schema
 from adaptive_rag.models.chat import load_chat_model
 from adaptive_rag.runnable import AdaptiveRAG
-from adaptive_rag.state import QUERY_TYPES
+from adaptive_rag.state import ROUTED_TYPES
 from tests.chat.local_model import local_url  # noqa: F401  (a fixture)
 from tests.conftest import EVERY_STEP
 
@@ -34,7 +34,7 @@ def rag(town, local_url):  # noqa: F811
 
 
 @pytest.mark.few(1)
-@pytest.mark.parametrize("kind", QUERY_TYPES)
+@pytest.mark.parametrize("kind", ROUTED_TYPES)
 def test_every_strategy_runs_end_to_end_and_the_answer_streams(rag, kind):
     state = {"question": QUESTIONS[kind], "user_context": "I keep sheep." if kind == "contextual" else ""}
     context = rag.context.model_copy(update={"route": kind})
@@ -77,7 +77,7 @@ def test_a_form_is_kept_by_constrained_output(local_url, step):  # noqa: F811
     )
     text = reply.text
     if step == "classify":
-        assert text.startswith("{") and any(f'"{kind}"' in text for kind in QUERY_TYPES)
+        assert text.startswith("{") and any(f'"{kind}"' in text for kind in ROUTED_TYPES)
     else:
         scores = json.loads(text)["scores"]
         assert len(scores) == 3

@@ -8,7 +8,7 @@ import pytest
 from langchain_core.messages import AIMessage, AIMessageChunk, HumanMessage
 
 from adaptive_rag.runnable import AdaptiveRAG
-from adaptive_rag.state import QUERY_TYPES
+from adaptive_rag.state import ROUTED_TYPES
 from adaptive_rag.testing import ScriptedChatModel
 from tests.chat.conftest import ANSWER
 from tests.conftest import EVERY_STEP
@@ -48,7 +48,7 @@ both_paths = pytest.mark.parametrize("path", ["sync", "async"])
 
 
 @both_paths
-@pytest.mark.parametrize("route", QUERY_TYPES)
+@pytest.mark.parametrize("route", ROUTED_TYPES)
 @pytest.mark.parametrize("subgraphs", [False, True])
 def test_the_stream_of_messages_holds_the_answer_and_nothing_else(rag, model, path, route, subgraphs):
     parts = collect(rag, path, stream_mode="messages", subgraphs=subgraphs, context={"route": route})
@@ -94,7 +94,7 @@ def test_custom_events_report_the_progress_of_every_step(rag, path):
 
 
 @pytest.mark.parametrize("settings", [{}, EVERY_STEP], ids=["by default", "every step"])
-@pytest.mark.parametrize("route", QUERY_TYPES)
+@pytest.mark.parametrize("route", ROUTED_TYPES)
 def test_sync_and_async_give_the_same_result(town, route, settings):
     def answer(path):
         model = ScriptedChatModel(script={"generate": ANSWER})
@@ -110,7 +110,7 @@ def test_sync_and_async_give_the_same_result(town, route, settings):
     ]
 
 
-@pytest.mark.parametrize("route", QUERY_TYPES)
+@pytest.mark.parametrize("route", ROUTED_TYPES)
 def test_a_question_costs_at_most_three_calls_and_three_rounds(rag, model, route):
     output = rag.invoke(QUESTION, context={"route": route})
     assert len(model.asked) == sum(record.get("calls", 0) for record in output["trace"]) <= 3
@@ -133,7 +133,7 @@ def test_by_default_a_question_asks_only_for_what_earns_its_call(town, model, ro
 
 
 @pytest.mark.parametrize("settings", [{}, EVERY_STEP], ids=["by default", "every step"])
-@pytest.mark.parametrize("kind", QUERY_TYPES)
+@pytest.mark.parametrize("kind", ROUTED_TYPES)
 def test_a_question_that_the_model_had_to_classify_costs_three_calls_at_most(town, kind, settings):
     model = ScriptedChatModel(script={"classify": {"type": kind, "reason": ""}, "generate": ANSWER})
     output = AdaptiveRAG(town, model=model, routing={"classify": "model"}, **settings).invoke(QUESTION)
@@ -144,7 +144,7 @@ def test_a_question_that_the_model_had_to_classify_costs_three_calls_at_most(tow
 
 
 @both_paths
-@pytest.mark.parametrize("route", [*QUERY_TYPES, None])
+@pytest.mark.parametrize("route", [*ROUTED_TYPES, None])
 def test_steps_are_told_as_they_start_and_end_with_what_they_found(rag, path, route):
     # Without a route the question is left open between two types, and both are run.
     context = {"route": route, "routing": UNSURE}

@@ -1,5 +1,6 @@
 """What a caller of a server may set, pass and read."""
 
+import re
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -13,6 +14,7 @@ from adaptive_rag.context.caller import (
     caller_settings,
     check_input,
     check_settings,
+    describe_allowed,
     newest_turns,
     shown_to_callers,
     user_of,
@@ -45,6 +47,27 @@ def served(**given: Any) -> Runtime[Any]:
 def nested(name: str, value: Any) -> dict[str, Any]:
     group, _, part = name.rpartition(".")
     return {group: {part: value}} if group else {part: value}
+
+
+def test_callers_may_set_these_settings_and_no_others() -> None:
+    # What callers may set is a security boundary: a new mark in the settings must be written here, and in
+    # docs/security.md, too.
+    names = ["route", "k", "profile", "where", "retrieval.alpha", "budget.deadline_s"]
+    assert sorted(ALLOWED) == sorted(names)
+    assert {name: mark.ceiling for name, mark in ALLOWED.items() if mark.ceiling} == {
+        "k": "serving.max_k",
+        "budget.deadline_s": "budget.deadline_s",
+    }
+    assert list(form().model_fields) == ["route", "k", "profile", "where", "budget", "retrieval"]
+    page = (Path(__file__).parents[2] / "docs" / "security.md").read_text(encoding="utf-8")
+    [sentence] = re.findall(r"\*\*Settings\.\*\* A caller may set (.*?), and\s+`recipe`", page)
+    assert re.findall(r"`(.*?)`", sentence) == names
+
+
+def test_every_api_describes_each_setting_that_callers_may_set() -> None:
+    text = describe_allowed(("factual", "opinion"))
+    assert [re.match(r"- (\S+): ", line)[1] for line in text.splitlines()[1:]] == list(ALLOWED)  # type: ignore[index]
+    assert "One of factual, opinion." in text and "One of conservative, balanced, aggressive." in text
 
 
 @pytest.mark.few(12)

@@ -270,6 +270,10 @@ class Notes:
 
 IMPORTS = "from __future__ import annotations"
 METRICS = "adaptive_rag/evaluation/metrics.py"
+TABLES, CALLER_TEST = "adaptive_rag/answer/table_questions.py", "tests/context/test_caller.py"
+SPREAD = (
+    """    "spread": TableKind(r"\\bspread\\b", "spread", "", lambda values: max(values) - min(values)),"""
+)
 PROMPT, MARKERS = "adaptive_rag/llm/prompts/enhance.md", "adaptive_rag/text/markers.py"
 CHANGES = [
     Change(
@@ -297,7 +301,11 @@ CHANGES = [
         new={"adaptive_rag/rank/short.py": RERANKER},
         lines=[
             ("adaptive_rag/rank/rerankers.py", IMPORTS, "\nfrom adaptive_rag.rank.short import prefer_short"),
-            ("adaptive_rag/rank/rerankers.py", "RERANKERS: dict[str, Rerank]", '    "short": prefer_short,'),
+            (
+                "adaptive_rag/rank/rerankers.py",
+                "RERANKERS: dict[str, Reranker]",
+                '    "short": Reranker(prefer_short),',
+            ),
         ],
         code=ASK.format(settings='route="factual", retrieval={"reranker": "short"}')
         + "print(output['documents'][0]['text'])",
@@ -341,13 +349,45 @@ CHANGES = [
     ),
     Change(
         "metric",
-        lines=[(METRICS, "RANKING_METRICS: dict[str, str] = {", '    "judged": "Judged",')],
+        lines=[(METRICS, "RANKING_METRICS = [", '    RankingMetric("judged", "Judged"),')],
         code="from adaptive_rag.evaluation.datasets import Question\n"
         "from adaptive_rag.evaluation.metrics import score_ranking\n"
         "question = Question(id='q', text='?', gold={'a': 1})\n"
         "print(score_ranking(question, ['a', 'b'], 2)['judged@2'])",
         says="0.5",
-        wrong=(METRICS, '"judged": "Judged"', '"judged": "Judge"'),
+        wrong=(METRICS, '"judged", "Judged"', '"judged", "Judge"'),
+    ),
+    Change(
+        "calculation over tables",
+        lines=[
+            (TABLES, "KINDS: dict[str, TableKind] = {", SPREAD),
+            (
+                "adaptive_rag/text/en.toml",
+                'median = "',
+                'spread = "The spread of {column} in {of} is {figure}:"',
+            ),
+        ],
+        code="from adaptive_rag.answer.table_questions import KINDS\n"
+        "print(KINDS['spread'].calculate([3, 9, 5]))",
+        says="6",
+        wrong=("adaptive_rag/text/en.toml", "in {of} is {figure}", "in {of}"),
+    ),
+    Change(
+        "setting for callers",
+        texts=[
+            (
+                "adaptive_rag/context/groups.py",
+                "diversity: Diversity =",
+                "diversity: Annotated[Diversity, CallerMaySet()] =",
+            ),
+            ("docs/security.md", "`retrieval.alpha` and", "`retrieval.alpha`, `retrieval.diversity` and"),
+            (CALLER_TEST, '"retrieval.alpha", "budget', '"retrieval.alpha", "retrieval.diversity", "budget'),
+        ],
+        code="from adaptive_rag import Context\nfrom adaptive_rag.context.caller import caller_settings\n"
+        "form = caller_settings(Context(), ['factual'])\n"
+        "print(form(retrieval={'diversity': 'mmr'}).context.retrieval.diversity)",
+        says="mmr",
+        wrong=("adaptive_rag/context/groups.py", "Annotated[Diversity, CallerMaySet()]", "Diversity"),
     ),
     Change(
         "prompt",

@@ -12,7 +12,7 @@ from adaptive_rag.evaluation.datasets import Dataset, Question, load_dataset
 from adaptive_rag.evaluation.judge import COMPARISONS
 from adaptive_rag.graph.strategies import NAMES
 from adaptive_rag.samples import ontology_path, questions_path
-from adaptive_rag.state import QUERY_TYPES
+from adaptive_rag.state import ROUTED_TYPES
 
 PLAIN = ("standard", "bm25", "fusion")
 # Those that ask no graph.
@@ -130,7 +130,7 @@ def test_the_graph_is_asked_what_a_person_would_ask(name: str, tiny: Dataset, be
 
 
 def test_only_the_oracle_reads_the_label(tiny: Dataset, bench: Bench) -> None:
-    relabelled = [replace(tiny.questions[0], type=kind) for kind in QUERY_TYPES]
+    relabelled = [replace(tiny.questions[0], type=kind) for kind in ROUTED_TYPES]
     for name, arm in ARMS.items():
         graph: Any = bench.graph
         graph.asked.clear()
@@ -153,13 +153,13 @@ def test_the_random_route_is_the_same_every_time_and_differs_between_questions(b
             ARMS["random"].run(Question(id=f"q{number}", text=text), bench)
     routes = [context.route for _, context in graph.asked]
     assert routes[:12] == routes[12:]
-    assert set(routes) == set(QUERY_TYPES)
+    assert set(routes) == set(ROUTED_TYPES)
 
 
 def test_the_costliest_arm_pays_for_all_strategies(tiny: Dataset, bench: Bench) -> None:
     result = ARMS["costliest"].run(tiny.questions[0], bench)
     graph: Any = bench.graph
-    assert [context.route for _, context in graph.asked] == list(QUERY_TYPES)
+    assert [context.route for _, context in graph.asked] == list(ROUTED_TYPES)
     assert (result.cost()["model_calls"], result.cost()["tokens"]) == (4, 48)
 
 

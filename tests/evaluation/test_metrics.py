@@ -2,11 +2,14 @@ import math
 
 import pytest
 
+from adaptive_rag.evaluation import metrics
 from adaptive_rag.evaluation.datasets import Question
 from adaptive_rag.evaluation.metrics import (
     RANKING_METRICS,
+    RankingMetric,
     aspects_at,
     both_at,
+    labels,
     metric_names,
     score_ranking,
 )
@@ -26,15 +29,26 @@ def test_relevance_metrics_agree_with_a_calculation_by_hand() -> None:
     assert scores["precision@4"] == pytest.approx(2 / 4)
 
 
-@pytest.mark.parametrize("name", RANKING_METRICS)
-def test_every_metric_of_the_table_is_calculated(name: str) -> None:
+@pytest.mark.parametrize("metric", RANKING_METRICS, ids=lambda metric: metric.name)
+def test_every_metric_of_the_table_is_calculated(metric: RankingMetric) -> None:
     scores = score_ranking(question({"a": 1}), ["a", "b"], 2)
-    assert 0 < scores[f"{name}@2"] <= 1
+    assert 0 < scores[metric.label(2)] <= 1
+
+
+def test_a_metric_has_its_own_cutoff_or_that_of_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        metrics, "RANKING_METRICS", [RankingMetric("recall", "R", cutoff=1), RankingMetric("recall", "R")]
+    )
+    assert score_ranking(question({"b": 1}), ["a", "b"], 2) == {"recall@1": 0.0, "recall@2": 1.0}
+    assert metric_names(2)[:2] == ("recall@1", "recall@2") and metric_names(1)[:2] == (
+        "recall@1",
+        "alpha_ndcg@1",
+    )
 
 
 def test_what_lies_beyond_k_does_not_count() -> None:
     scores = score_ranking(question({"a": 1}), ["x", "y", "a"], 2)
-    assert scores == dict.fromkeys((f"{name}@2" for name in RANKING_METRICS), 0.0)
+    assert scores == dict.fromkeys(labels(RANKING_METRICS, 2), 0.0)
 
 
 def test_the_order_given_decides_and_not_the_ids() -> None:

@@ -10,9 +10,11 @@ from langchain_core.language_models.fake_chat_models import FakeListChatModel
 from rich.console import Console
 
 from adaptive_rag.errors import ConfigurationError
+from adaptive_rag.evaluation import metrics, report
 from adaptive_rag.evaluation.arms import Bench, find_arms
 from adaptive_rag.evaluation.datasets import Dataset
 from adaptive_rag.evaluation.judge import judge_run
+from adaptive_rag.evaluation.metrics import RankingMetric
 from adaptive_rag.evaluation.provenance import RunSettings
 from adaptive_rag.evaluation.records import read_records
 from adaptive_rag.evaluation.report import Report, write_reports
@@ -121,6 +123,27 @@ def test_the_page_shows_each_part(written: Report, out: Path) -> None:
     for part in ("Against plain retrieval", "Every arm", "Quality against cost", "Confusion", "Reliability"):
         assert part in text
     assert text.count("<svg") >= 4
+
+
+def test_the_page_draws_a_panel_for_each_drawn_metric(
+    finished: FinishedRun, out: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(report, "MIN_QUESTIONS", 1)
+
+    def panels() -> list[str]:
+        write_reports(finished, out)
+        section = (out / "report.html").read_text(encoding="utf-8").split('<h2 id="bars">')[1].split("<h2")[0]
+        assert section.count("<svg") == len(re.findall("<h3>", section))
+        return re.findall(r"<h3>(.*?)</h3>", section)
+
+    assert panels() == ["ndcg@2", "Coverage, opinion questions"]
+    added = RankingMetric("hit", "Success", cutoff=1, drawn=True)
+    monkeypatch.setattr(metrics, "RANKING_METRICS", [*metrics.RANKING_METRICS, added])
+    for record in finished.records:
+        for result in record["arms"].values():
+            result["metrics"]["hit@1"] = 1.0
+    assert panels() == ["ndcg@2", "hit@1", "Coverage, opinion questions"]
+    assert ">hit@1<" in (out / "report.html").read_text(encoding="utf-8").split("Every arm")[-1]
 
 
 def test_questions_that_were_lost_are_shown_with_both_rankings(

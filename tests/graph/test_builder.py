@@ -16,7 +16,7 @@ from adaptive_rag.graph.builder import build_graph, build_retrieval_graph
 from adaptive_rag.graph.strategies import STRATEGIES
 from adaptive_rag.index import Index
 from adaptive_rag.index.memory import MemoryIndex
-from adaptive_rag.state import OutputState, QueryType
+from adaptive_rag.state import OutputState, RoutedType
 from adaptive_rag.testing import ScriptedChatModel
 from adaptive_rag.text.phrases import english
 from tests.conftest import EVERY_STEP, TOWN
@@ -42,7 +42,7 @@ def ask(town: MemoryIndex, question: str, **settings: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("query_type", STRATEGIES)
-def test_a_question_goes_its_own_way(town: MemoryIndex, query_type: QueryType) -> None:
+def test_a_question_goes_its_own_way(town: MemoryIndex, query_type: RoutedType) -> None:
     output = ask(town, QUESTIONS[query_type])
     assert output["query_type"] == query_type
     assert [record["step"] for record in output["trace"]] == STEPS[query_type]
@@ -58,7 +58,7 @@ def test_every_sub_question_of_a_model_is_searched_beside_the_question(town: Mem
 
 
 @pytest.mark.parametrize("query_type", STRATEGIES)
-def test_the_output_is_plain_data_with_every_key(town: MemoryIndex, query_type: QueryType) -> None:
+def test_the_output_is_plain_data_with_every_key(town: MemoryIndex, query_type: RoutedType) -> None:
     output = ask(town, QUESTIONS[query_type])
     assert set(output) == set(OutputState.__annotations__) | {
         "question", "query_type", "analysis", "documents", "trace",
@@ -69,7 +69,7 @@ def test_the_output_is_plain_data_with_every_key(town: MemoryIndex, query_type: 
 
 @pytest.mark.parametrize("query_type", STRATEGIES)
 @pytest.mark.parametrize("k", [1, 2, 4, 7])
-def test_k_different_chunks_reach_the_answer(town: MemoryIndex, query_type: QueryType, k: int) -> None:
+def test_k_different_chunks_reach_the_answer(town: MemoryIndex, query_type: RoutedType, k: int) -> None:
     documents = ask(town, QUESTIONS[query_type], k=k)["documents"]
     assert len({document["id"] for document in documents}) == len(documents) == k
 

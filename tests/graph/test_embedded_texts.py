@@ -9,7 +9,7 @@ from adaptive_rag import AdaptiveRAG
 from adaptive_rag.index import Index
 from adaptive_rag.models.onnx import OnnxEmbeddings, Vectors, load_minilm
 from adaptive_rag.rank.stances import AGAINST, FOR
-from adaptive_rag.state import QueryType
+from adaptive_rag.state import RoutedType
 from adaptive_rag.testing import ScriptedChatModel
 from tests.conftest import EVERY_STEP, TOWN
 
@@ -50,7 +50,7 @@ def count_embedded(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     ],
 )
 def test_each_text_is_embedded_once(
-    kb: Path, monkeypatch: pytest.MonkeyPatch, route: QueryType, context: str, texts: int
+    kb: Path, monkeypatch: pytest.MonkeyPatch, route: RoutedType, context: str, texts: int
 ) -> None:
     model = load_minilm()
     model.forget()

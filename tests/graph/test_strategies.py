@@ -11,7 +11,7 @@ from adaptive_rag.graph import strategies
 from adaptive_rag.graph.builder import build_graph
 from adaptive_rag.graph.strategies import STRATEGIES
 from adaptive_rag.index.memory import MemoryIndex
-from adaptive_rag.state import QUERY_TYPES
+from adaptive_rag.state import ROUTED_TYPES
 
 PROMPTS = resources.files("adaptive_rag.llm") / "prompts"
 # Files of the folder that hold no strategy of their own.
@@ -38,7 +38,7 @@ def test_no_two_strategies_are_drawn_in_one_colour() -> None:
 
 
 def test_what_the_router_names_can_be_routed_to() -> None:
-    assert {name for name, strategy in STRATEGIES.items() if strategy.routable} == set(QUERY_TYPES)
+    assert {name for name, strategy in STRATEGIES.items() if strategy.routable} == set(ROUTED_TYPES)
 
 
 @pytest.mark.parametrize("name", STRATEGIES)

@@ -1,6 +1,7 @@
 """A follow-up is given the subject of the exchange that it leans on; other questions are left alone."""
 
 import pytest
+from langchain_core.messages import AIMessage, HumanMessage
 
 from adaptive_rag import AdaptiveRAG
 from adaptive_rag.index.memory import MemoryIndex
@@ -78,6 +79,15 @@ def test_nothing_is_added_where_nothing_was_asked_before() -> None:
 def test_a_refusal_is_no_part_of_what_is_known() -> None:
     refused = f"{english()['refused']} I searched for “quux”."
     assert read_history(talk("What is quux?", refused), []) == talk("What is quux?")
+
+
+def test_a_message_that_stores_whether_it_abstained_is_not_judged_by_its_words() -> None:
+    quote = f"{english()['refused']} So says the handbook."
+    kept = AIMessage(quote, response_metadata={"abstained": False})
+    left_out = AIMessage("In other words: nothing was found.", response_metadata={"abstained": True})
+    asked = HumanMessage("What is quux?")
+    assert read_history([], [asked, kept, asked, left_out]) == [*talk(asked.text, quote), *talk(asked.text)]
+    assert read_history([], [asked, AIMessage(quote)]) == talk(asked.text)
 
 
 def ask(rag: AdaptiveRAG, question: str, *earlier: str):

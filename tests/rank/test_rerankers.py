@@ -29,7 +29,7 @@ def test_a_reranker_orders_what_it_was_given_and_adds_nothing(
     request = RerankRequest(
         "When was the wall built?", "", given, 3, lambda: [5.0, 3.0, 4.0], model=model, reader=reader
     )
-    work = RERANKERS[name](request)
+    work = RERANKERS[name].rerank(request)
     try:
         asked = next(work)
         while True:

@@ -100,7 +100,7 @@ def rerank(
 ) -> tuple[list[Candidate], Any]:
     """Return what a reranker makes of the pool, and what it requested."""
     request = RerankRequest("How long?", "I rent.", POOL, 2, lambda: list(LOCAL), **more)
-    return finish(RERANKERS[name](request), *results)
+    return finish(RERANKERS[name].rerank(request), *results)
 
 
 def ranks(candidates: list[Candidate]) -> str:
@@ -210,7 +210,7 @@ def cross_encode(
 ) -> tuple[list[Candidate], list[str]]:
     """Return what the cross-encoder makes of candidates, and what it says of it."""
     request = RerankRequest(QUESTION, context, candidates, k, list, model=str(folder))
-    ranked, requests = finish(RERANKERS["cross-encoder"](request))
+    ranked, requests = finish(RERANKERS["cross-encoder"].rerank(request))
     assert all(request.step == "score" for request in requests)
     return ranked, [request.locally_because for request in requests]
 
@@ -243,7 +243,7 @@ def test_the_weight_of_the_cross_encoder_is_a_setting(tmp_path, nothing_loaded):
     request = RerankRequest(
         QUESTION, "", given, 4, list, scoring=ScoringSettings(weight=0.1), model=str(tmp_path)
     )
-    ranked, _ = finish(RERANKERS["cross-encoder"](request))
+    ranked, _ = finish(RERANKERS["cross-encoder"].rerank(request))
     assert [c["id"] for c in ranked] == ["a", "b"]
     assert ranked[0]["scores"]["relevance"] == pytest.approx(10 * (0.1 * sigmoid(-3) + 0.9), abs=1e-3)
 

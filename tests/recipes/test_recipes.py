@@ -12,7 +12,7 @@ from adaptive_rag.evaluation.arms import ARMS
 from adaptive_rag.graph.builder import context_schema
 from adaptive_rag.index.memory import MemoryIndex
 from adaptive_rag.recipes import NAMES, load_recipe
-from adaptive_rag.state import QUERY_TYPES
+from adaptive_rag.state import ROUTED_TYPES
 
 FOLDER = Path(__file__).parents[2] / "adaptive_rag" / "recipes"
 
@@ -31,13 +31,13 @@ def test_every_file_is_a_recipe_of_the_table() -> None:
 def test_a_recipe_is_five_lines_and_ordinary_settings(name: str) -> None:
     recipe = load_recipe(name)
     assert len(recipe.about) == 5 and all(line.endswith(".") for line in recipe.about)
-    assert set(recipe.calls) <= set(QUERY_TYPES) and "factual" in recipe.calls
+    assert set(recipe.calls) <= set(ROUTED_TYPES) and "factual" in recipe.calls
     assert make_context(recipe.settings).k in (None, 4, 5)
 
 
 @pytest.mark.few(5)
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("kind", QUERY_TYPES)
+@pytest.mark.parametrize("kind", ROUTED_TYPES)
 def test_without_a_chat_model_every_recipe_answers_every_type(
     town: MemoryIndex, name: str, kind: str
 ) -> None:

@@ -17,7 +17,7 @@ from adaptive_rag.deadline import check_deadline
 from adaptive_rag.errors import DeadlineError
 from adaptive_rag.llm.request import Asking
 from adaptive_rag.nodes import step
-from adaptive_rag.rank.rerankers import RERANKERS
+from adaptive_rag.rank.rerankers import RERANKERS, Reranker
 from adaptive_rag.rank.scoring import RerankRequest
 from adaptive_rag.server.app import build_app
 from adaptive_rag.server.settings import read_server_settings
@@ -54,7 +54,7 @@ class SlowStep:
 @pytest.fixture
 def slow(monkeypatch: pytest.MonkeyPatch) -> SlowStep:
     found = SlowStep()
-    monkeypatch.setitem(RERANKERS, "slow", found)
+    monkeypatch.setitem(RERANKERS, "slow", Reranker(found))
     monkeypatch.setattr(step, "FINISHING_SECONDS", 0.2)
     return found
 

@@ -41,7 +41,7 @@ from adaptive_rag.server.problems import Problem, not_found, require_found
 from adaptive_rag.server.quotas import check_opinions
 from adaptive_rag.server.roles import Action
 from adaptive_rag.server.tables import Collection, Feedback
-from adaptive_rag.state import QUERY_TYPES, Turn
+from adaptive_rag.state import ROUTED_TYPES, Turn
 
 router = APIRouter(tags=["feedback"])
 # Only the newest votes are learned from: time and memory grow with the square of their number.
@@ -230,12 +230,12 @@ def load_voted_questions(db: Session) -> list[QuestionLine]:
     label_column = func.coalesce(Feedback.better_route, Feedback.route)
     has_label = Feedback.better_route.is_not(None) | Feedback.is_good.is_(True)
     rows = db.scalars(
-        select(Feedback).where(has_label, label_column.in_(QUERY_TYPES)).order_by(Feedback.created)
+        select(Feedback).where(has_label, label_column.in_(ROUTED_TYPES)).order_by(Feedback.created)
     )
     lines: dict[str, QuestionLine] = {}
     for row in rows:
         history: list[Turn] = [{"role": turn["role"], "text": turn["text"]} for turn in row.history]
-        label = next(name for name in QUERY_TYPES if name == (row.better_route or row.route))
+        label = next(name for name in ROUTED_TYPES if name == (row.better_route or row.route))
         line = QuestionLine(row.question, row.user_context, history, label)
         lines[format_question(line._replace(type=None))] = line
     return list(lines.values())

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 
 from adaptive_rag.query.history import MAX_QUESTION
-from adaptive_rag.server.answering import MOST_BYTES, Situation
+from adaptive_rag.server.answering import MOST_BYTES, SETTINGS, Situation
 from adaptive_rag.state import Turn
 
 # Only the last turns of a conversation are read.
@@ -107,8 +107,7 @@ class ChatRequest(BaseModel):
     stream_options: StreamOptions | None = None
     adaptive_rag: CallerOptions | None = Field(
         default_factory=CallerOptions,
-        description="Any of route, k, profile, where, retrieval.alpha, budget.deadline_s, user_context, and "
-        "recipe where the operator allows it.",
+        description=SETTINGS,
     )
     n: Annotated[int | None, _accept_only(1)] = None
     stop: Annotated[Any, _accept_only([])] = None

@@ -41,6 +41,7 @@ export const phrases = {
   latest: "Unter {of}, am spätesten bei „{column}“:",
   sum: "„{column}“ ergibt in {of} zusammen {figure}:",
   mean: "Der Durchschnitt von „{column}“ in {of} ist {figure}:",
+  median: "Der Median von „{column}“ in {of} ist {figure}:",
   count_of_values: "Unter „{column}“ {n|steht|stehen} in {of} {n} {n|Angabe|verschiedene Angaben}:",
   count_with: "{n} von {all} Zeilen von {table} {n|hat|haben} {condition}:",
   count: "{table} hat {n} {n|Zeile|Zeilen}:",
