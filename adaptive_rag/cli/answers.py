@@ -19,6 +19,7 @@ from adaptive_rag.cli.output import (
     stdout,
     with_display_names,
 )
+from adaptive_rag.text.languages import label_for
 from adaptive_rag.text.markdown import headings_as_bold, links_as_words
 from adaptive_rag.text.markers import MARKER, iter_markers, write_marker
 from adaptive_rag.text.ocr import format_confidence
@@ -28,13 +29,6 @@ if TYPE_CHECKING:
     from adaptive_rag.context import Context
     from adaptive_rag.state import Citation, OutputState, QueryAnalysis, TraceRecord
 
-# Who decided the route -> what the heading says of it.
-DECIDED_BY = {
-    "local": "decided locally",
-    "hedge": "unsure, so both were run",
-    "model": "decided by the model",
-    "caller": "fixed by you",
-}
 MARKER_STYLE = "bold blue"
 MAX_QUOTE_LENGTH = 160
 
@@ -98,7 +92,7 @@ def print_heading(analysis: QueryAnalysis | None) -> None:
     print_line(
         ("● ", colour),
         (" + ".join([analysis["type"], *analysis["alternatives"]]), f"bold {colour}"),
-        (f"  {DECIDED_BY[analysis['decided_by']]}", "dim"),
+        (f"  {label_for('chosen_by', analysis['decided_by'])}", "dim"),
     )
     stdout().print()
 

@@ -1,18 +1,24 @@
-"""The page for browsers: its static files, and their content security policy."""
+"""The page for browsers: its static files with their content security policy, and its texts."""
 
 from __future__ import annotations
 
 import base64
 import hashlib
+import json
 import re
+from functools import cache
 from pathlib import Path
 
 from fastapi import APIRouter
 from fastapi.responses import FileResponse
+from starlette.datastructures import Headers
 from starlette.middleware.gzip import GZipMiddleware
+from starlette.responses import Response
 from starlette.routing import Mount
-from starlette.staticfiles import StaticFiles
+from starlette.staticfiles import NotModifiedResponse, StaticFiles
 from starlette.types import Message, Receive, Scope, Send
+
+from adaptive_rag.text.languages import LANGUAGES, load_words
 
 PAGE = Path(__file__).parent / "page"
 router = APIRouter()
@@ -57,8 +63,32 @@ def show_page() -> FileResponse:
     return FileResponse(PAGE / "index.html", headers=_HEADERS)
 
 
+@cache
+def format_texts(language: str) -> bytes:
+    """Return the page's texts in a language as JSON, in English where the language has none."""
+    english, words = load_words("en"), load_words(language)
+    labels = {kind: {**labels, **words.labels.get(kind, {})} for kind, labels in english.labels.items()}
+    # The English page shows the words of phrases that the API sends with them.
+    phrases = {} if words is english else words.phrases
+    texts = {"texts": {**english.page, **words.page}, "labels": labels, "phrases": phrases}
+    return json.dumps(texts | {"sentences": words.sentences}, ensure_ascii=False).encode()
+
+
+_TEXTS = {str(Path("texts", f"{language}.json")): language for language in LANGUAGES}
+
+
 class _Files(StaticFiles):
     """The files of the page; those in `_STANDALONE` are sent with the content security policy."""
+
+    async def get_response(self, path: str, scope: Scope) -> Response:
+        """Return a file, or the texts in a language, which the page loads from `texts/en.json`."""
+        if path not in _TEXTS or scope["method"] not in ("GET", "HEAD"):
+            return await super().get_response(path, scope)
+        body = format_texts(_TEXTS[path])
+        headers = {"ETag": f'"{hashlib.sha256(body).hexdigest()}"'}
+        response = Response(body, headers=headers, media_type="application/json")
+        is_known = self.is_not_modified(response.headers, Headers(scope=scope))
+        return NotModifiedResponse(response.headers) if is_known else response
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         async def send_with_headers(message: Message) -> None:

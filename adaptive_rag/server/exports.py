@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from adaptive_rag.server.conversations import TurnShown
 from adaptive_rag.server.pdf import render_pdf
 from adaptive_rag.server.tables import now
+from adaptive_rag.text.languages import label_for
 from adaptive_rag.text.markdown import is_too_complex, sub_in_prose
 from adaptive_rag.text.markers import MARKER, find_markers, number_of, write_marker
 from adaptive_rag.text.places import format_place
@@ -63,7 +64,7 @@ def _renumber_markers(turn: TurnShown) -> tuple[str, list[str]]:
     )
     sources = []
     for citation in sorted(turn.citations, key=lambda citation: numbers[citation["marker"]]):
-        page = f"page {citation['page']}" if citation["page"] is not None else ""
+        page = label_for("place", "page", page=citation["page"]) if citation["page"] is not None else ""
         location = ", ".join(filter(None, (citation["source"], format_place(citation["place"]) or page)))
         number = write_marker(numbers[citation["marker"]])
         sources.append(f"{number} {location}: “{citation['quote']}”")

@@ -1,24 +1,17 @@
-"""The phrases that the program itself writes: a code with values, and English words for it from en.toml."""
+"""The phrases that the program itself writes: a code with values, and English words for it."""
 
 from __future__ import annotations
 
-import re
-import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
-from importlib.resources import files
 from pathlib import PurePath
 from typing import Any
 
 from adaptive_rag.state import AnswerPart, Citation, Decision, Phrase, Piece
+from adaptive_rag.text.languages import fill, load_words
 from adaptive_rag.text.markers import iter_markers, number_of, respell_markers, write_marker
 from adaptive_rag.text.places import format_place
 from adaptive_rag.text.words import terms
-
-# "{n|row|rows}" is a plural, "{n}" and "{queries:;}" are values.
-_PLURAL = re.compile(r"\{(\w+)\|([^|}]*)\|([^|}]*)\}")
-_VALUE = re.compile(r"\{(\w+)(?::([^}]*))?\}")
 
 
 def say(code: str, **values: Any) -> Phrase:
@@ -26,9 +19,7 @@ def say(code: str, **values: Any) -> Phrase:
 
     A value is a text, a number, a phrase, a place as `{"source": ..., "place": ...}`, or a list of these.
     """
-    words = _PLURAL.sub(lambda match: match[2 if values[match[1]] == 1 else 3], english()[code])
-    text = _VALUE.sub(lambda match: _format_value(values[match[1]], match[2] or ""), words)
-    return Phrase(code=code, values=values, text=text)
+    return Phrase(code=code, values=values, text=fill(english()[code], values, _format_value))
 
 
 def say_heading(code: str) -> Phrase:
@@ -36,15 +27,9 @@ def say_heading(code: str) -> Phrase:
     return {**say(code), "heading": True}
 
 
-@cache
 def english() -> Mapping[str, str]:
     """Return the English words for every code."""
-    return dict(_flat(tomllib.loads(files(__package__).joinpath("en.toml").read_text(encoding="utf-8"))))
-
-
-def _flat(table: Mapping[str, Any]) -> Iterable[tuple[str, str]]:
-    for name, value in table.items():
-        yield from _flat(value) if isinstance(value, Mapping) else [(name, value)]
+    return load_words("en").phrases
 
 
 def _format_value(value: Any, form: str) -> str:

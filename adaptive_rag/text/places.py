@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, cast
 
+from adaptive_rag.text.languages import label_for
 from adaptive_rag.text.suffixes import suffixes_of
 
 if TYPE_CHECKING:
@@ -112,13 +113,14 @@ def format_place(*places: Place) -> str:
         names_cells = 0 < len(cells) <= _MAX_CELLS
         parts += [*_named(place, "sheet"), *([] if names_cells else _named(place, "row"))]
         parts += _named(place, "cell")
-        parts += [f"cell{'s' * (len(cells) > 1)} {' and '.join(cells)}"] if names_cells else []
+        if names_cells:
+            parts.append(label_for("place", "cells", n=len(cells), cells=" and ".join(cells)))
     elif "time" in place:
         parts.append(place["time"])
     elif place.get("section") != place.get("mail"):
         parts.append(place.get("section"))
     if lines := _format_ranges([place["lines"] for place in places if "lines" in place]):
-        parts.append(f"line{'' if lines.isdigit() else 's'} {lines}")
+        parts.append(label_for("place", "lines", n=1 if lines.isdigit() else 2, lines=lines))
     return ", ".join(filter(None, parts))
 
 
@@ -150,7 +152,7 @@ def _cells_at(chunk: Chunk, start: int, end: int) -> list[str]:
 
 
 def _named(place: Place, name: str) -> list[str]:
-    return [f"{name} {place[name]}"] if name in place else []  # type: ignore[literal-required]
+    return [label_for("place", name, **place)] if name in place else []
 
 
 def _format_ranges(ranges: list[list[int]]) -> str:

@@ -131,7 +131,7 @@ def _states_of_notes(page: Page) -> Iterator[str]:
 
 def _states_of_answers(page: Page) -> Iterator[str]:
     """What answers seldom are: weak, not held, on their way, refused by the server."""
-    unsupported = {"what": "unsupported", "chosen": "The mayor promised swans.", "why": "no passage is close"}
+    unsupported = {"what": "unsupported", "chosen": "The mayor promised swans.", "why": "nothing found"}
     text = {"text": "\nThe wall is high. The mayor promised swans."}
     closest = {"text": "**The closest passages:**", "code": "closest", "values": {}, "heading": True}
     for name, parts, decisions in (("weak", [closest, text], []), ("unheld", [text], [unsupported])):

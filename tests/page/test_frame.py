@@ -1,13 +1,17 @@
 """The frame of the page: it starts under its own policy, and every screen is reached."""
 
 import hashlib
+import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import httpx
 import pytest
 from playwright.sync_api import expect
 
+from adaptive_rag.server import browser
+from adaptive_rag.text.languages import load_words
 from tests.page.conftest import Visit, sign_in
 from tests.page.states import QUESTIONS, call
 from tests.page.test_ask import VIEWS
@@ -21,10 +25,11 @@ def test_the_policy_allows_nothing_unsafe_and_nothing_of_another_host(demo: str)
 
 
 def test_files_are_compressed_and_asked_for_again(demo: str) -> None:
-    answer = httpx.get(f"{demo}/page/app.js", headers={"Accept-Encoding": "gzip"})
-    assert answer.headers["cache-control"] == "no-cache"
-    again = httpx.get(f"{demo}/page/app.js", headers={"If-None-Match": answer.headers["etag"]})
-    assert again.status_code == 304
+    for file in ("core/api.js", "texts/de.json"):
+        answer = httpx.get(f"{demo}/page/{file}", headers={"Accept-Encoding": "gzip"})
+        assert (answer.headers["cache-control"], answer.headers["content-encoding"]) == ("no-cache", "gzip")
+        again = httpx.get(f"{demo}/page/{file}", headers={"If-None-Match": answer.headers["etag"]})
+        assert (again.status_code, again.content) == (304, b"")
 
 
 def test_every_screen_opens_and_the_theme_and_the_language_stay_chosen(demo: str, visit: Visit) -> None:
@@ -40,16 +45,31 @@ def test_every_screen_opens_and_the_theme_and_the_language_stay_chosen(demo: str
         assert page.evaluate("document.documentElement.lang") == "de"
 
 
-def test_both_languages_have_the_same_texts_and_values() -> None:
-    folder = Path("adaptive_rag/server/page/texts")
-    found = [
-        {
-            key: set(re.findall(r"\{(\w+)", text))
-            for key, text in re.findall(r'^  (\w+):\s+"(.*)",$', file.read_text(), re.M)
-        }
-        for file in (folder / "en.js", folder / "de.js")
-    ]
-    assert found[0] == found[1] and len(found[0]) > 10
+def test_the_page_loads_its_own_language_and_shows_the_code_of_what_has_no_words(
+    demo: str, visit: Visit
+) -> None:
+    with visit(demo, language="de") as somebody:
+        loaded: list[str] = []
+        somebody.page.on("request", lambda request: loaded.append(request.url))
+        page = somebody.open("#/people")
+        page.get_by_role("heading", name="Einstellungen").wait_for()
+        assert [url for url in loaded if "/texts/" in url] == [f"{demo}/page/texts/de.json"]
+        labels = (
+            "import('/page/core/texts.js').then(({ labelFor }) => %s.map((code) => labelFor('step', code)))"
+        )
+        assert page.evaluate(labels % ["rerank", "take {n}", "constructor"]) == [
+            "Ordnen",
+            "take {n}",
+            "constructor",
+        ]
+
+
+def test_english_stands_in_for_what_a_language_lacks(monkeypatch: pytest.MonkeyPatch) -> None:
+    words = {"en": load_words("en"), "de": replace(load_words("de"), page={}, labels={})}
+    monkeypatch.setattr(browser, "load_words", words.__getitem__)
+    texts = json.loads(browser.format_texts.__wrapped__("de"))
+    assert (texts["texts"]["undo"], texts["labels"]["role"]["reader"]) == ("Undo", "Reader")
+    assert texts["phrases"]["refused"] == "Die Dokumente enthalten keine Antwort auf diese Frage."
 
 
 def test_each_library_is_the_file_that_the_list_names() -> None:
@@ -98,7 +118,7 @@ def test_the_first_screen_asks_for_its_files_at_once_and_they_are_small(demo: st
     assert set(re.findall(r'<link rel="modulepreload" href="page/([^"]+)"', index)) == first_files()
     styles = re.findall(r'<link rel="stylesheet" href="page/([^"]+)"', index)
     size = 0
-    for file in (*first_files(), *styles):
+    for file in (*first_files(), *styles, "texts/en.json"):
         with httpx.stream("GET", f"{demo}/page/{file}", headers={"Accept-Encoding": "gzip"}) as answer:
             assert (
                 answer.headers.get("content-encoding") == "gzip"

@@ -8,6 +8,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from adaptive_rag.server.roles import Action, Role
+from adaptive_rag.text.languages import load_words
 from tests.server.conftest import SAMPLES, Serve, add_user, client_of
 
 # Each may do what those before may, but for the neighbour, who is admin of another collection alone.
@@ -193,6 +194,10 @@ def test_a_role_that_may_ask_and_vote_does_nothing_else(
                 status = reviewer.request(*filled(route), json=body).status_code
                 assert status == (passed if may.fullmatch(route) else 403), route
         assert [row["name"] for row in reviewer.get("/api/v1/collections").json()["items"]] == [SAMPLES]
+
+
+def test_each_role_has_a_label() -> None:
+    assert load_words("en").labels["role"].keys() == set(Role)
 
 
 def test_a_role_under_a_ceiling_may_do_nothing_that_either_may_not() -> None:

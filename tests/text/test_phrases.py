@@ -1,26 +1,18 @@
-"""What the program says itself: its English words, its parts in an answer, and the page's German for each."""
+"""What the program says itself: its English words, and its parts in an answer."""
 
 import json
-import re
-from pathlib import Path
 
 import pytest
 
-import adaptive_rag
 from adaptive_rag import AdaptiveRAG
 from adaptive_rag.index.memory import MemoryIndex
-from adaptive_rag.text.phrases import decide, english, link_markers, parts_of, say, say_heading, text_of
+from adaptive_rag.text.phrases import decide, link_markers, parts_of, say, say_heading, text_of
 
-GERMAN = Path(adaptive_rag.__file__).parent / "server/page/texts/said_de.js"
 CITED = [
     {"marker": 1, "quote": "The wall is high."},
     {"marker": 1, "quote": "Ferries leave at noon."},
     {"marker": 2, "quote": "It rains."},
 ]
-
-
-def fields(words: str) -> set[str]:
-    return set(re.findall(r"\{(\w+)[:}|]", words))
 
 
 def test_numbers_lists_phrases_and_places_are_written_in_words() -> None:
@@ -75,10 +67,3 @@ def test_an_output_is_plain_data_whose_parts_are_its_answer(question: str) -> No
     assert json.loads(json.dumps(output["parts"])) == output["parts"]
     assert bool(output["citations"]) == any("citation" in part for part in output["parts"])
     assert output["abstained"] == (output["parts"][0].get("code") == "refused")
-
-
-def test_the_page_has_german_words_with_the_same_values_for_each_code() -> None:
-    [table] = re.findall(r"phrases = \{\n(.*?)\n\};", GERMAN.read_text(), re.DOTALL)
-    german = dict(re.findall(r'^  (\w+):\s+"((?:[^"\\]|\\.)*)",$', table, re.MULTILINE))
-    assert german.keys() == english().keys()
-    assert {code for code, words in german.items() if not fields(words) <= fields(english()[code])} == set()

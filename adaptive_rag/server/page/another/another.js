@@ -70,7 +70,7 @@ export function AnswerActions({ turn, strategy, lastAction, children }) {
   /** @param {boolean} isGood */
   const thumb = (isGood) => {
     const isPressed = vote?.is_good === isGood;
-    return html`<${IconButton} icon=${isGood ? "good" : "bad"} label=${t(isGood ? "good_answer" : "bad_answer")} aria-pressed=${isPressed}
+    return html`<${IconButton} icon=${isGood ? "good" : "bad"} label=${labelFor("vote", isGood ? "good" : "bad")} aria-pressed=${isPressed}
       onClick=${() => castVote(isPressed ? undefined : { is_good: isGood })} />`;
   };
   const id = `ways-${turn.key}`;
@@ -83,10 +83,10 @@ export function AnswerActions({ turn, strategy, lastAction, children }) {
       ${lastAction}
     </div>
     <div id=${id} class="row" role="group" aria-label=${t("other_ways")} hidden=${!isOpen}>
-      ${otherStrategies.map(({ name, purpose }) => html`<button key=${name} title=${purpose} onClick=${() => compare(name)}>${t("as_way", { way: labelFor("", name) })}</button>`)}
+      ${otherStrategies.map(({ name, purpose }) => html`<button key=${name} title=${purpose} onClick=${() => compare(name)}>${t("as_way", { way: labelFor("strategy", name) })}</button>`)}
     </div>
     ${comparison && html`<${ComparisonView} turn=${turn} comparison=${comparison} vote=${vote} castVote=${castVote} />`}
-    <p class="soft small" role="status">${activity === "comparing" && t("comparing")}${better && html`${t("vote_for", { way: labelFor("", better) })} <button class="link" onClick=${() => castVote()}>${t("take_back")}</button>`}</p>
+    <p class="soft small" role="status">${activity === "comparing" && t("comparing")}${better && html`${t("vote_for", { way: labelFor("strategy", better) })} <button class="link" onClick=${() => castVote()}>${t("take_back")}</button>`}</p>
   </div>`;
 }
 
@@ -99,7 +99,7 @@ function ComparisonView({ turn, comparison, vote, castVote }) {
   /** Return the list of the sources of passages. @param {string[]} ids @param {"sources_both" | "sources_only"} title */
   const sourceList = (ids, title) => {
     /** @param {Span} place */
-    const nameOf = ({ source, page }) => source + (page ? `, ${t("place_page", { n: page })}` : "");
+    const nameOf = ({ source, page }) => source + (page ? `, ${labelFor("place", "page", { page })}` : "");
     const listed = new Map(ids.toReversed().map((id) => [nameOf(places[id]), places[id]]));
     if (!listed.size) return null;
     return html`<div class="small"><h4>${t(title)}</h4><ul class="plain">
@@ -111,7 +111,7 @@ function ComparisonView({ turn, comparison, vote, castVote }) {
   /** @param {Comparison["columns"][0]} column */
   const renderColumn = ({ name, ms, calls, answer }) => html`
   <article key=${name} class="card stack" style=${laneStyle(name)}>
-    <header class="row"><h3 class="grow">${labelFor("", name)}</h3>
+    <header class="row"><h3 class="grow">${labelFor("strategy", name)}</h3>
       <span class="soft small">${formatDuration(ms)}, ${calls ? t("model_calls", { n: calls }) : t("no_model_calls")}</span></header>
     <${MarkedText} text=${partsToMarkdown(answer.parts)} collections=${turn.collections} answer=${answer}
       finish=${(/** @type {DocumentFragment} */ fragment) => markSentences(fragment, marksUnique, marksUnique ? sentences.only[name] : sentences.in_all)} />

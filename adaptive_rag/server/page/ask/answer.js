@@ -12,10 +12,9 @@ import {
   phraseText,
 } from "../core/phrases.js";
 import { splitSource } from "../core/places.js";
-import { formatPercent, language, t } from "../core/texts.js";
+import { findLabel, formatPercent, language, t } from "../core/texts.js";
 import { IconButton } from "../shell/icon.js";
 import { notify, ServerMessage } from "../shell/notices.js";
-import { en } from "../texts/en.js";
 import { useWhy } from "../why/why.js";
 import { answerToMarkdown, ClosestPassages, MarkedText, Sources } from "./citations.js";
 import { focusQuestion, useInlineEditor } from "./composer.js";
@@ -218,9 +217,7 @@ function Situation({ turn }) {
 /** Show the current step in words. @param {{ turn: Turn }} props */
 function CurrentStep({ turn }) {
   const step = turn.steps.findLast((each) => each.state === "started") ?? turn.steps.at(-1);
-  const key = `ask_step_${step?.name}`;
-  const words = /** @type {TextKey} */ (key in en ? key : "ask_working");
-  return html`<p class="working small soft">${t(words)}</p>`;
+  return html`<p class="working small soft">${findLabel("progress", step?.name ?? "") ?? t("ask_working")}</p>`;
 }
 
 /** Show a button to ask again, enabled once the server allows it. @param {{ turn: Turn }} props */

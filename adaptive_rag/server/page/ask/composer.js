@@ -11,7 +11,7 @@ import {
   useState,
 } from "../core/html.js";
 import { collections, currentCollection, selectedCollections } from "../core/session.js";
-import { t } from "../core/texts.js";
+import { labelFor, t } from "../core/texts.js";
 import { Select } from "../shell/form.js";
 import { IconButton } from "../shell/icon.js";
 import { lazyComponent } from "../shell/loaded.js";
@@ -100,7 +100,7 @@ export function Composer() {
     ${
       isRunning
         ? html`<button key="stop" type="button" onClick=${() => focusAfter(stopAsking)}>${t("ask_stop")}</button>`
-        : html`<button key="send" class="primary" disabled=${!question.trim() || !collection || isConditionInvalid || awaitedThread !== ""}>${t(awaitedThread ? "loading" : "nav_ask")}</button>`
+        : html`<button key="send" class="primary" disabled=${!question.trim() || !collection || isConditionInvalid || awaitedThread !== ""}>${awaitedThread ? t("loading") : labelFor("screen", "ask")}</button>`
     }
   </form>`;
 }
@@ -146,7 +146,7 @@ export function useInlineEditor(label, value, send) {
       html`<form class="stack in-place" onSubmit=${onSend}>
         <${GrowingField} label=${label} value=${text} onInput=${setText} onEnter=${onSend} onEscape=${cancel} focused />
         <div class="row">
-          <button class="primary" disabled=${!text.trim()}>${t("nav_ask")}</button>
+          <button class="primary" disabled=${!text.trim()}>${labelFor("screen", "ask")}</button>
           <button type="button" onClick=${cancel}>${t("cancel")}</button>
         </div>
       </form>`,

@@ -1,6 +1,6 @@
 /** The Ask screen: the conversation, and the open document beside it. */
 import { html, useEffect, useSignal } from "../core/html.js";
-import { t } from "../core/texts.js";
+import { labelFor, t } from "../core/texts.js";
 import { opened } from "../document/opened.js";
 import { lazyComponent } from "../shell/loaded.js";
 import { Composer } from "./composer.js";
@@ -31,8 +31,8 @@ export function AskScreen() {
     return () => window.removeEventListener("keydown", stopAtEscape);
   }, []);
   return html`<div class=${isOpen ? "ask with-document" : "ask"}>
-    <section class="conversation" aria-label=${t("nav_ask")}>
-      <h1 class="unseen">${t("nav_ask")}</h1>
+    <section class="conversation" aria-label=${labelFor("screen", "ask")}>
+      <h1 class="unseen">${labelFor("screen", "ask")}</h1>
       <div class="turns">
         ${hasTurns ? html`<${Turns} />` : isLoading ? html`<p class="turn soft" aria-busy="true">${t("loading")}</p>` : html`<${Welcome} />`}
       </div>

@@ -1,9 +1,15 @@
-/** The texts that the server sends as a code with values: its own words in English, those of texts/said_de.js in German. */
+/** The texts that the server sends as a code with values: in English with its words, in German with those of the page's texts. */
 import { describePlace, documentName } from "./places.js";
 import { fillTemplate, formatList, formatNumber, labelFor, phraseTemplate, translate } from "./texts.js";
 
-/** The values that are names, such as a strategy, with the prefix of their text keys. @type {Record<string, string>} */
-const NAME_PREFIXES = { type: "", other_type: "", kind: "chosen", profile: "chosen", complexity: "chosen" };
+/** The values that are codes, such as a strategy, with the kind of their labels. @type {Record<string, string>} */
+const LABELLED = {
+  type: "strategy",
+  other_type: "strategy",
+  kind: "choice",
+  profile: "choice",
+  complexity: "choice",
+};
 
 /** Return a phrase in the reader's language. @param {Phrase} phrase @returns {string} */
 export function phraseText({ code, values, text, heading }) {
@@ -25,8 +31,8 @@ function formatPhraseValue(name, value, form) {
   }
   if (typeof value === "number") return formatNumber(value, form ? Number(form) : undefined);
   if (typeof value === "string")
-    return name in NAME_PREFIXES
-      ? labelFor(NAME_PREFIXES[name], value)
+    return name in LABELLED
+      ? labelFor(LABELLED[name], value)
       : name === "why"
         ? translate(value).text
         : value;

@@ -1,5 +1,5 @@
 /** Describe in words where a span is in its document. */
-import { t } from "./texts.js";
+import { labelFor } from "./texts.js";
 
 /**
  * Return a place in words: "page 11, 4.2 How dredging affects the marsh"; "" if nothing is known.
@@ -10,17 +10,17 @@ export function describePlace(place) {
   const [first, last] = lines;
   return [
     place.mail,
-    place.attachment && t("place_attachment", { name: place.attachment }),
-    page && t("place_page", { n: page }),
-    slide && t("place_slide", { n: slide }),
-    sheet && t("place_sheet", { name: sheet }),
+    place.attachment && labelFor("place", "attachment", place),
+    page && labelFor("place", "page", place),
+    slide && labelFor("place", "slide", place),
+    sheet && labelFor("place", "sheet", place),
     cells.length === 1 || cells.length === 2
-      ? t("place_cells", { n: cells.length, names: cells.join(", ") })
-      : row && t("place_row", { n: row }),
-    cell && t("place_cell", { n: cell }),
+      ? labelFor("place", "cells", { n: cells.length, cells: cells.join(", ") })
+      : row && labelFor("place", "row", place),
+    cell && labelFor("place", "cell", place),
     place.time,
     place.section !== place.mail && place.section?.split(" > ").pop(),
-    first && t("place_lines", { n: last === first ? 1 : 2, lines: [...new Set(lines)].join("–") }),
+    first && labelFor("place", "lines", { n: last === first ? 1 : 2, lines: [...new Set(lines)].join("–") }),
   ]
     .filter(Boolean)
     .join(", ");

@@ -1,40 +1,30 @@
 /** The page's texts in the reader's language. */
 
-import { en } from "../texts/en.js";
 import { signal } from "./html.js";
+import { firstLanguage, loadTexts, storeLanguage } from "./language.js";
 
-const KEY = "adaptive-rag.language";
+/** @typedef {import("./language.js").Language} Language */
 
-/** @typedef {"en" | "de"} Language */
-
-/** The texts by language. German is loaded on first use. @type {{ en: Record<TextKey, string>, de?: Record<TextKey, string> }} */
-const languages = { en };
-/** The server's sentences that have no code: a pattern of the English one, and the German one. @type {[RegExp, string][]} */
+/** The texts in the shown language. @type {Omit<import("./language.js").Texts, "sentences">} */
+let shown = { texts: {}, labels: {}, phrases: {} };
+/** The server's sentences that have no code: a pattern of the English one, and one in the reader's language. @type {[RegExp, string][]} */
 let sentences = [];
-/** What the server says by code, in German. @type {Record<string, string>} */
-let phrases = {};
 /** @type {{ value: Language }} */
 export const language = signal(/** @type {Language} */ ("en"));
 /** Resolves when the texts in the reader's language are loaded; in English if they cannot be. */
-export const textsLoaded = applyLanguage(initialLanguage()).catch(() => applyLanguage("en"));
+export const textsLoaded = applyLanguage(firstLanguage).catch(() => applyLanguage("en"));
 
 /** Store a language, and show the page in it once its texts are loaded. @param {Language} choice */
 export function setLanguage(choice) {
-  localStorage.setItem(KEY, choice);
+  storeLanguage(choice);
   return applyLanguage(choice);
 }
 
 /** @param {Language} choice */
 async function applyLanguage(choice) {
-  if (choice === "de" && !languages.de) {
-    const [{ de }, serverTexts] = await Promise.all([
-      import("../texts/de.js"),
-      import("../texts/said_de.js"),
-    ]);
-    languages.de = de;
-    phrases = serverTexts.phrases;
-    sentences = serverTexts.sentences.map(([english, german]) => [patternOf(english), german]);
-  }
+  const texts = await loadTexts(choice);
+  shown = texts;
+  sentences = Object.entries(texts.sentences).map(([english, words]) => [patternOf(english), words]);
   document.documentElement.lang = choice;
   language.value = choice;
 }
@@ -50,7 +40,7 @@ function patternOf(english) {
  * @param {string} text @returns {{ text: string, lang?: string }} `lang` is set if the text is not in the reader's language
  */
 export function translate(text) {
-  if (language.value === "en") return { text };
+  if (!sentences.length) return { text };
   // Quotations are not translated.
   const parts = text
     .split(/(“[^”]*”)/)
@@ -59,10 +49,10 @@ export function translate(text) {
 }
 
 /** @param {string} text @param {[RegExp, string]} sentence */
-const replaceSentence = (text, [pattern, german]) =>
+const replaceSentence = (text, [pattern, words]) =>
   text.replace(pattern, (_, ...values) => {
     let at = 0;
-    return german.replace(/\{\}/g, () => localizeNumber(values[at++]));
+    return words.replace(/\{\}/g, () => localizeNumber(values[at++]));
   });
 
 /** Format a number of an English sentence, such as "20,000", for the reader. @param {string} value */
@@ -73,14 +63,16 @@ const localizeNumber = (value) =>
  * Return the template of a phrase, or undefined if the server's own words are to be shown.
  * @param {string} code @returns {string | undefined}
  */
-export const phraseTemplate = (code) => (language.value === "de" ? phrases[code] : undefined);
+export const phraseTemplate = (code) => ownValue(shown.phrases, code);
 
 /**
- * Return a text. A value replaces "{name}", and the singular or plural replaces "{n|one|many}".
- * @param {TextKey} key @param {Record<string, string | number>} [values]
+ * Return a text; its key if it is missing. A value replaces "{name}", and the singular or plural "{n|one|many}".
+ * @param {string} key @param {Record<string, any>} [values]
  */
-export const t = (key, values = {}) =>
-  fillTemplate((languages[language.value] ?? en)[key], values, (name) => formatValue(values[name]));
+export const t = (key, values = {}) => fillText(shown.texts[key] ?? key, values);
+
+/** @param {string} text @param {Record<string, any>} values */
+const fillText = (text, values) => fillTemplate(text, values, (name) => formatValue(values[name]));
 
 /**
  * Fill a text with values. `format` gets the name of a value, and what follows ":" in "{name:;}" or "{name:3}".
@@ -94,13 +86,19 @@ export const fillTemplate = (text, values, format) =>
     .replace(/\{(\w+)(?::([^}]*))?\}/g, (_, name, form) => format(name, form));
 
 /**
- * Return the label of a name that the server uses, such as a step; the name itself if it has none.
- * @param {string} kind the prefix of the text's key; "" for strategies @param {string} name
+ * Return the label of a code of the server, such as the name of a step; the code itself if it has none.
+ * @param {string} kind @param {string} code @param {Record<string, any>} [values]
  */
-export function labelFor(kind, name) {
-  const key = kind ? `${kind}_${name.replaceAll(" ", "_")}` : name;
-  return key in en ? t(/** @type {TextKey} */ (key)) : name.replaceAll("_", " ");
+export function labelFor(kind, code, values = {}) {
+  const label = findLabel(kind, code);
+  return label === undefined ? code.replaceAll("_", " ") : fillText(label, values);
 }
+
+/** Return the label of a code of the server, if it has one. @param {string} kind @param {string} code @returns {string | undefined} */
+export const findLabel = (kind, code) => ownValue(shown.labels[kind] ?? {}, code);
+
+/** Return what a table has for a code, which may be a name like "constructor". @param {Record<string, string>} table @param {string} code */
+const ownValue = (table, code) => (Object.hasOwn(table, code) ? table[code] : undefined);
 
 /** Return the browser's variant of the chosen language, if it has one: en-GB writes "22 Nov 2026". */
 const locale = () => (navigator.language.startsWith(language.value) ? navigator.language : language.value);
@@ -155,9 +153,4 @@ export function formatBytes(bytes) {
     unitDisplay: step ? "short" : "long",
     maximumFractionDigits: step ? 1 : 0,
   }).format(bytes / 1000 ** step);
-}
-
-/** Return the stored language, or else the browser's if the page has it. @returns {Language} */
-function initialLanguage() {
-  return (localStorage.getItem(KEY) ?? navigator.language.slice(0, 2)) === "de" ? "de" : "en";
 }

@@ -1,7 +1,5 @@
 /** The parts of /api/v1 that the page reads (/api/openapi.json describes all of it), and types that its modules share. */
 
-/** The keys of the page's texts. */
-type TextKey = keyof typeof import("../texts/en.js").en;
 /** The message of an error. `lang` is set if it is not in the reader's language. */
 type Message = { text: string; lang?: string };
 /** The values of a form's fields, by name. */

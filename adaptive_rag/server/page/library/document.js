@@ -5,7 +5,7 @@ import { API, collectionPath, get, post } from "../core/api.js";
 import { html, useEffect, useSignal, useState } from "../core/html.js";
 import { documentName } from "../core/places.js";
 import { navigate } from "../core/route.js";
-import { formatBytes, formatDate, t } from "../core/texts.js";
+import { formatBytes, formatDate, labelFor, t } from "../core/texts.js";
 import { openDocument, opened } from "../document/opened.js";
 import { DocumentPane } from "../document/pane.js";
 import { DocumentText } from "../document/text.js";
@@ -34,7 +34,7 @@ export function DocumentScreen({ collection: { name, may }, id }) {
   const source = chosen || sources[0];
   // An answer may have opened another document.
   const isOpen = openedDocument?.collection === name && sources.includes(openedDocument.source);
-  const facts = [t(`library_${row.state}`), ...documentFacts(row)];
+  const facts = [labelFor("document_state", row.state), ...documentFacts(row)];
   const asPdf = () => openDocument(name, { source, start: 0, end: 0, quote: "", page: null });
   return html`<div class=${isOpen && "ask with-document"}><${Page} title=${row.name} back=${name}>
     <p class="soft small">${facts.join(" · ")}${source && ` · ${t("library_cited_as", { name: source })}`}</p>

@@ -3,7 +3,7 @@ import { checkScope, MAX_NAMES, scope, setScope } from "../ask/scope.js";
 import { collectionPath, getAll, getPage, request } from "../core/api.js";
 import { html, signal, useEffect, useRef, useSignal, useState } from "../core/html.js";
 import { currentRoute, link, navigate, updateUrl } from "../core/route.js";
-import { language, t, translate } from "../core/texts.js";
+import { labelFor, language, t, translate } from "../core/texts.js";
 import { PagedList, Row, Search } from "../shell/list.js";
 import { Loading, useLoaded } from "../shell/loaded.js";
 import { notify, removeWithUndo, ServerMessage } from "../shell/notices.js";
@@ -84,7 +84,7 @@ export function Documents({ collection: { name, may } }) {
       before=${html`<input type="checkbox" aria-label=${t("library_choose", { name: row.name })} checked=${chosen.some(({ id }) => id === row.id)}
         onClick=${(/** @type {MouseEvent} */ event) => choose(row, index, rows, event)} />`}
       title=${html`<a href=${link(["library", name], { document: row.id })}>${row.name}</a>`}
-      details=${html`${row.found_note && html`<a class="found-note beginning" href=${link(["library", name], { document: row.id, notes: "open" })}>✎ ${row.found_note}</a>`}<span class=${row.state}>${ICONS[row.state]} ${t(`library_${row.state}`)}</span>
+      details=${html`${row.found_note && html`<a class="found-note beginning" href=${link(["library", name], { document: row.id, notes: "open" })}>✎ ${row.found_note}</a>`}<span class=${row.state}>${ICONS[row.state]} ${labelFor("document_state", row.state)}</span>
         ${[documentMessage(row) && html`<${ServerMessage} message=${documentMessage(row)} />`, ...documentFacts(row)].map((fact) => fact && html` · ${fact}`)}`}>
       ${mayWrite && row.state === "failed" && html`<${ReindexButton} name=${name} id=${row.id} />`}
       ${mayWrite && html`<button class="quiet" aria-label=${t("remove_of", { name: row.name })} onClick=${() => removeRows([row])}>${t("remove")}</button>`}
@@ -99,7 +99,7 @@ export function Documents({ collection: { name, may } }) {
       <${Search} label=${t("library_search")} value=${search} onSearch=${(/** @type {string} */ typed) => updateQuery({ search: typed || undefined })} />
       <div class="tabs" role="group" aria-label=${t("library_filter")}>${STATES.map(
         (each, at) => html`<button key=${each} class="quiet" aria-pressed=${each === state}
-          onClick=${() => updateQuery({ state: each === "all" ? undefined : each })}>${t(each === "all" ? "library_every" : `library_${each}`)} <span class="soft">${counts[at].toLocaleString(language.value)}</span></button>`,
+          onClick=${() => updateQuery({ state: each === "all" ? undefined : each })}>${labelFor("document_state", each)} <span class="soft">${counts[at].toLocaleString(language.value)}</span></button>`,
       )}</div>
       ${counts[0] > 0 && html`<button class="quiet" onClick=${() => chooseAll().catch(notify)}>${t("library_choose_all")}</button>`}
       ${

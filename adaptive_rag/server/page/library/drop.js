@@ -2,7 +2,7 @@
 import { html, useLayoutEffect, useSignal, useState } from "../core/html.js";
 import { currentRoute, navigate } from "../core/route.js";
 import { currentCollection } from "../core/session.js";
-import { t } from "../core/texts.js";
+import { labelFor, t } from "../core/texts.js";
 import { openForm } from "../shell/form.js";
 import { notify } from "../shell/notices.js";
 import { mayCreateCollection, newCollectionForm } from "./new_collection.js";
@@ -39,7 +39,9 @@ export function DropTarget() {
     else if (screen === "ask" && mayCreateCollection()) openForm(newCollectionForm(add, "documents"));
     else
       notify(
-        t(screen !== "ask" ? "library_drop_where" : chosen ? "problem_role_too_low" : "welcome_ask_admin"),
+        screen === "ask" && chosen
+          ? labelFor("problem", "role_too_low")
+          : t(screen === "ask" ? "welcome_ask_admin" : "library_drop_where"),
       );
   };
   return (

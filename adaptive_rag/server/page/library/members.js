@@ -1,7 +1,7 @@
 /** The members of a collection and their roles. */
 import { collectionPath, put, remove } from "../core/api.js";
 import { html, useVersion } from "../core/html.js";
-import { t } from "../core/texts.js";
+import { labelFor, t } from "../core/texts.js";
 import { Field, Form, Select } from "../shell/form.js";
 import { PagedList, Row } from "../shell/list.js";
 import { notify } from "../shell/notices.js";
@@ -13,7 +13,7 @@ const ROLES = /** @type {const} */ (["reader", "writer", "admin"]);
 export function Members({ collection }) {
   const [version, reload] = useVersion();
   const path = `${collectionPath(collection.name)}/members`;
-  const options = ROLES.map((each) => [each, t(`role_${each}`)]);
+  const options = ROLES.map((each) => [each, labelFor("role", each)]);
   /** @param {string} name @param {string} role */
   const setRole = (name, role) => put(`${path}/${encodeURIComponent(name)}`, { role }).then(reload);
   /** @param {{ name: string, role: string }} member */
@@ -26,7 +26,7 @@ export function Members({ collection }) {
     <p class="soft">${t("library_members_intro")}</p>
     <${Form} isCard action=${t("library_member_add")} onSubmit=${(/** @type {any} */ { name, role }) => setRole(name.trim(), role)} notFound="library_member_unknown">
       <${Field} label=${t("library_member_name")} name="name" required maxlength="100" />
-      <${Field} label=${t("library_role")} name="role" options=${options} />
+      <${Field} label=${t("role")} name="role" options=${options} />
     <//>
     <${PagedList} path=${path} version=${version} label=${t("library_members")} empty=${t("library_members_none")} row=${renderRow} />
   <//>`;

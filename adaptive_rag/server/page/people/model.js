@@ -2,7 +2,7 @@
 import { get, post, put, remove } from "../core/api.js";
 import { html, useState } from "../core/html.js";
 import { me } from "../core/session.js";
-import { t, translate } from "../core/texts.js";
+import { labelFor, t, translate } from "../core/texts.js";
 import { Field, Form, openConfirmation } from "../shell/form.js";
 import { Loading, useLoaded } from "../shell/loaded.js";
 import { describeError, notify } from "../shell/notices.js";
@@ -31,7 +31,7 @@ export function Model() {
   const model = useLoaded(/** @returns {Promise<ModelSettings>} */ () => get("/model"));
   if (!model.value) return html`<${Loading} data=${model} />`;
   const { set_by, name } = model.value;
-  /** Wait for a change of the model, show its new state, and confirm it. @param {Promise<unknown>} request @param {TextKey} confirmation */
+  /** Wait for a change of the model, show its new state, and confirm it. @param {Promise<unknown>} request @param {string} confirmation */
   const change = async (request, confirmation) => {
     await request;
     document.getElementById("main")?.focus({ preventScroll: true }); // the form is replaced
@@ -49,7 +49,7 @@ export function Model() {
   `;
 }
 
-/** @param {{ settings: ModelSettings, change: (request: Promise<unknown>, confirmation: TextKey) => Promise<void> }} props */
+/** @param {{ settings: ModelSettings, change: (request: Promise<unknown>, confirmation: string) => Promise<void> }} props */
 function ModelForm({ settings, change }) {
   const { set_by, provider, name, address, key, providers, has_operators_address } = settings;
   const usable = providers.filter((each) => !each.install);
@@ -86,7 +86,7 @@ function ModelForm({ settings, change }) {
     <${Field} label=${t("model_name")} name="name" required maxlength="200" defaultValue=${name ?? ""} pattern=${MODEL_NAME_PATTERN} placeholder="gpt-4.1-mini" autocapitalize="none" spellcheck=${false} />
     ${takes_address && !has_operators_address && html`<${Field} label=${t("model_address")} name="address" type="url" maxlength="500" defaultValue=${address ?? ""} placeholder="http://localhost:11434/v1" aria-describedby="model-address" />`}
     ${takes_key && html`<${Field} label=${t("model_key")} name="key" type="password" maxlength="4000" autocomplete="new-password" aria-describedby="model-key" />`}
-    ${takes_key && html`<p class="soft small" id="model-key">${t(`model_key_${keyState}`)}</p>`}
+    ${takes_key && html`<p class="soft small" id="model-key">${labelFor("model_key", keyState)}</p>`}
     ${takes_address && html`<p class="soft small" id="model-address">${t(has_operators_address ? "model_operators_address" : "model_address_rule")}</p>`}
     ${others.length > 0 && html`<p class="soft small">${t("model_others", { names: others.join(", ") })}</p>`}
     <p role="status" lang=${testResult?.lang}>${testResult?.text}</p>

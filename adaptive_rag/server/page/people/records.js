@@ -9,9 +9,9 @@ import { PagedList, Row } from "../shell/list.js";
 export function EventLog() {
   /** @param {any} event */
   const renderRow = ({ at, user, address, action, subject }) => html`<${Row}
-    title=${[labelFor("event", action.replace(/\W/g, "_")), subject].filter(Boolean).join(" · ")}
+    title=${[labelFor("event", action), subject].filter(Boolean).join(" · ")}
     details=${[formatDate(at), user, address].filter(Boolean).join(" · ")} />`;
-  return html`<${PagedList} path="/events" label=${t("events")} empty=${t("events_none")} row=${renderRow} />`;
+  return html`<${PagedList} path="/events" label=${labelFor("tab", "events")} empty=${t("events_none")} row=${renderRow} />`;
 }
 
 export function FeedbackList() {
@@ -24,15 +24,15 @@ export function FeedbackList() {
       </label>
       ${useSignal(me)?.is_admin && html`<a class="button" download href=${`${API}/feedback/export`}>${t("opinions_export")}</a>`}
     </div>
-    <${PagedList} path=${`${collectionPath(name)}/feedback`} label=${t("opinions")} empty=${t("opinions_none")} row=${renderFeedback} />
+    <${PagedList} path=${`${collectionPath(name)}/feedback`} label=${labelFor("tab", "opinions")} empty=${t("opinions_none")} row=${renderFeedback} />
   `;
 }
 
 /** @param {any} row */
 function renderFeedback({ by, question, route, is_good, better_route, comment, created }) {
-  const better = better_route && t("opinion_better", { route: labelFor("", better_route) });
-  const judged = is_good !== null && t(is_good ? "opinion_good" : "opinion_bad");
-  const details = [labelFor("", route), judged, better].filter(Boolean).join(" · ");
+  const better = better_route && t("opinion_better", { route: labelFor("strategy", better_route) });
+  const judged = is_good !== null && labelFor("vote", is_good ? "good" : "bad");
+  const details = [labelFor("strategy", route), judged, better].filter(Boolean).join(" · ");
   return html`<${Row} details=${`${by} · ${formatDate(created)}`}
     title=${html`<span>${question}</span><span class="small">${details}</span>${comment && html`<q class="small">${comment}</q>`}`} />`;
 }

@@ -1,7 +1,7 @@
 /** The router, for admins of the server: whether it has learned from votes, and how much that has helped. */
 import { get, post, remove } from "../core/api.js";
 import { html, useState } from "../core/html.js";
-import { formatDate, formatPercent, t } from "../core/texts.js";
+import { formatDate, formatPercent, labelFor, t } from "../core/texts.js";
 import { Loading, useLoaded } from "../shell/loaded.js";
 import { notify } from "../shell/notices.js";
 
@@ -26,7 +26,7 @@ export function RouterCard() {
     othersBefore: formatPercent(lesson.others_before),
     othersAfter: formatPercent(lesson.others_after),
   };
-  return html`<section class="stack" aria-label=${t("router")} aria-busy=${isBusy}>
+  return html`<section class="stack" aria-label=${labelFor("tab", "router")} aria-busy=${isBusy}>
     <p role="status">
       ${is_learned && learned ? t("router_learned", { date: formatDate(learned) }) : t("router_shipped")}
       ${" "}${shares && t(lesson.is_kept ? "router_lesson" : "router_no_help", shares)}

@@ -2,7 +2,7 @@
 import { html, useSignal } from "../core/html.js";
 import { currentRoute, link } from "../core/route.js";
 import { collections, me, signInMethods } from "../core/session.js";
-import { t } from "../core/texts.js";
+import { labelFor } from "../core/texts.js";
 import { Account } from "./account.js";
 import { Model } from "./model.js";
 import { EventLog, FeedbackList } from "./records.js";
@@ -25,9 +25,9 @@ export function PeopleScreen() {
   const shownTab = /** @type {keyof typeof tabs} */ (Object.hasOwn(tabs, tabInUrl) ? tabInUrl : "account");
   const names = /** @type {(keyof typeof tabs)[]} */ (Object.keys(tabs));
   return html`<div class="screen stack">
-    <h1>${t("nav_people")}</h1>
-    <nav class="tabs" aria-label=${t("nav_people")}>
-      ${names.map((each) => html`<a class="button quiet" href=${link(["people", each])} aria-current=${each === shownTab ? "page" : undefined}>${t(each)}</a>`)}
+    <h1>${labelFor("screen", "people")}</h1>
+    <nav class="tabs" aria-label=${labelFor("screen", "people")}>
+      ${names.map((each) => html`<a class="button quiet" href=${link(["people", each])} aria-current=${each === shownTab ? "page" : undefined}>${labelFor("tab", each)}</a>`)}
     </nav>
     <${tabs[shownTab]} />
   </div>`;

@@ -1,7 +1,7 @@
 /** The user's tokens, which programs send instead of the password. */
 import { post, remove } from "../core/api.js";
 import { html, useState, useVersion } from "../core/html.js";
-import { formatDate, t } from "../core/texts.js";
+import { formatDate, labelFor, t } from "../core/texts.js";
 import { Field, Form, openConfirmation } from "../shell/form.js";
 import { PagedList, Row } from "../shell/list.js";
 import { CopyField } from "./copy_field.js";
@@ -19,11 +19,11 @@ export function Tokens() {
       <h2>${t("token_make")}</h2>
       <p class="soft">${t("token_use")}</p>
       <${Field} label=${t("token_name")} name="name" required maxlength="100" />
-      <${Field} label=${t("role")} name="role" options=${["reader", "writer", "admin"].map((role) => [role, t(/** @type {"reader"} */ (role))])} />
+      <${Field} label=${t("role")} name="role" options=${["reader", "writer", "admin"].map((role) => [role, labelFor("role", role)])} />
       <${Field} label=${t("token_expires")} name="days" options=${[...[30, 90, 365].map((n) => [n, t("days", { n })]), ["", t("never")]]} />
     <//>
     ${newToken.token && html`<${CopyField} label=${t("token_made", newToken)} text=${newToken.token} />`}
-    <${TokenList} path="/tokens" version=${version} label=${t("tokens")} empty=${t("tokens_none")} />
+    <${TokenList} path="/tokens" version=${version} label=${labelFor("tab", "tokens")} empty=${t("tokens_none")} />
   `;
 }
 
@@ -43,7 +43,7 @@ export function TokenList({ path, version = 0, label, empty }) {
     });
   /** @param {any} token */
   const renderRow = (token) => html`<${Row}
-    title=${html`<span>${token.name} <span class="badge">${t(/** @type {"reader"} */ (token.role))}</span></span>`}
+    title=${html`<span>${token.name} <span class="badge">${labelFor("role", token.role)}</span></span>`}
     details=${[
       token.expires ? t("token_until", { date: formatDate(token.expires) }) : t("token_for_ever"),
       token.used ? t("token_used", { date: formatDate(token.used) }) : t("token_unused"),

@@ -2,7 +2,7 @@
 import { patch, post, remove } from "../core/api.js";
 import { html, useSignal, useState, useVersion } from "../core/html.js";
 import { me } from "../core/session.js";
-import { formatDate, t } from "../core/texts.js";
+import { formatDate, labelFor, t } from "../core/texts.js";
 import { Field, Form, openConfirmation } from "../shell/form.js";
 import { PagedList, Row } from "../shell/list.js";
 import { notify } from "../shell/notices.js";
@@ -40,7 +40,7 @@ export function Users() {
         action: t("delete"),
         onSubmit: () => remove(path).then(reload),
       });
-    /** @param {TextKey} label @param {object} changed */
+    /** @param {string} label @param {object} changed */
     const button = (label, changed) =>
       html`<button class="quiet" onClick=${() => patch(path, changed).then(reload, notify)}>${t(label)}</button>`;
     return html`<${Row} details=${issuer ?? t("share_since", { date: formatDate(created) })}
@@ -51,7 +51,7 @@ export function Users() {
           ${button(is_disabled ? "user_enable" : "user_disable", { is_disabled: !is_disabled })}
           ${button(is_admin ? "user_no_admin" : "user_make_admin", { is_admin: !is_admin })}
           ${!issuer && html`<button class="quiet" onClick=${() => setPassword(name, (password) => patch(path, { password })).catch(notify)}>${t("user_new_password")}</button>`}
-          <button class="quiet" aria-expanded=${tokenOwner === name} onClick=${() => setTokenOwner(tokenOwner === name ? "" : name)}>${t("tokens")}</button>
+          <button class="quiet" aria-expanded=${tokenOwner === name} onClick=${() => setTokenOwner(tokenOwner === name ? "" : name)}>${labelFor("tab", "tokens")}</button>
           <button class="quiet danger" onClick=${deleteUser}>${t("delete")}</button>
         </div>`
       }
@@ -65,7 +65,7 @@ export function Users() {
       <label class="row"><input name="is_admin" type="checkbox" /> ${t("server_admin")}</label>
     <//>
     ${newUser.password && html`<${CopyField} label=${t("user_password", newUser)} text=${newUser.password} />`}
-    <${PagedList} path="/users" version=${version} label=${t("users")} empty="" row=${renderRow} />
+    <${PagedList} path="/users" version=${version} label=${labelFor("tab", "users")} empty="" row=${renderRow} />
     ${tokenOwner && html`<h2>${t("tokens_of", { name: tokenOwner })}</h2><${TokenList} key=${tokenOwner} path=${`/users/${encodeURIComponent(tokenOwner)}/tokens`} label=${t("tokens_of", { name: tokenOwner })} empty=${t("tokens_none_of", { name: tokenOwner })} />`}
   `;
 }

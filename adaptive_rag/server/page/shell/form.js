@@ -38,7 +38,7 @@ export function FormDialogHost() {
 
 /**
  * Show a form. It cannot be sent twice at the same time, and is cleared after `onSubmit` has succeeded.
- * @param {{ action: string, onSubmit: (values: FormValues) => unknown, describe?: typeof describeError, notFound?: TextKey, close?: () => void, isDanger?: boolean, isCard?: boolean, extraButtons?: any, children?: any }} props
+ * @param {{ action: string, onSubmit: (values: FormValues) => unknown, describe?: typeof describeError, notFound?: string, close?: () => void, isDanger?: boolean, isCard?: boolean, extraButtons?: any, children?: any }} props
  *   `describe` turns an error into a message; `notFound` is the text for status 404; `extraButtons` stand beside the main one
  */
 export function Form({

@@ -1,8 +1,7 @@
 /** Short notices at the edge of the page: errors, and actions that can be undone. */
 import { isUnreached, Problem } from "../core/api.js";
 import { classes, html, signal, useEffect, useSignal, useState } from "../core/html.js";
-import { t, translate } from "../core/texts.js";
-import { en } from "../texts/en.js";
+import { findLabel, t, translate } from "../core/texts.js";
 
 const MS_SHOWN = 8000;
 const MS_OF_UNDO = 30_000;
@@ -23,8 +22,8 @@ export function describeError(error) {
   if (!(error instanceof Problem))
     return { text: t("broken", { what: error instanceof Error ? error.message : `${error}` }) };
   if (isUnreached(error)) return { text: t("offline") };
-  const key = `problem_${error.type}`;
-  if (key in en) return { text: t(/** @type {TextKey} */ (key)) };
+  const text = findLabel("problem", error.type ?? "");
+  if (text) return { text };
   if (error.message) return translate(error.message);
   return { text: t(error.status > 501 ? "busy" : "failed", { status: error.status }) };
 }

@@ -6,7 +6,7 @@ import { get, isOnline, signInNeeded } from "../core/api.js";
 import { Component, html, useEffect, useSignal } from "../core/html.js";
 import { currentRoute, link } from "../core/route.js";
 import { checkUser, currentCollection, me, signInMethods, startSession } from "../core/session.js";
-import { language, setLanguage, t } from "../core/texts.js";
+import { labelFor, language, setLanguage, t } from "../core/texts.js";
 import { setTheme, theme } from "../core/theme.js";
 import { DropTarget } from "../library/drop.js";
 import { SignIn } from "../people/sign_in.js";
@@ -39,7 +39,7 @@ export function Shell() {
   const mustSignIn = useSignal(signInNeeded) > 0;
   const name = /** @type {keyof typeof SCREENS} */ (Object.hasOwn(SCREENS, path[0]) ? path[0] : "ask");
   useEffect(() => {
-    document.title = `${t(`nav_${name}`)} · Adaptive RAG`;
+    document.title = `${labelFor("screen", name)} · Adaptive RAG`;
   });
   useEffect(() => {
     // Load the other screens after the first one, so that they open even if the server is down.
@@ -85,11 +85,11 @@ function Header({ name }) {
     <nav class="tabs" aria-label=${t("nav")}>
       ${Object.keys(SCREENS).map(
         (screen) => html`<a class="button quiet" aria-current=${screen === name ? "page" : undefined}
-          href=${urls[screen] ?? link([screen])}>${t(/** @type {"nav_ask"} */ (`nav_${screen}`))}</a>`,
+          href=${urls[screen] ?? link([screen])}>${labelFor("screen", screen)}</a>`,
       )}
     </nav>
     <div class="header-tools">
-      ${account && html`<a class="button quiet one-line" href=${link(["people"])} title=${t("account")}>${account.name}</a>`}
+      ${account && html`<a class="button quiet one-line" href=${link(["people"])} title=${labelFor("tab", "account")}>${account.name}</a>`}
       <button class="quiet" onClick=${() => setLanguage(isEnglish ? "de" : "en").catch(notify)} aria-label=${t("other_language")}>${isEnglish ? "DE" : "EN"}</button>
       <button class="quiet" onClick=${() => setTheme(isDark ? "light" : "dark")} aria-label=${t(isDark ? "light_theme" : "dark_theme")}>${isDark ? "☀" : "☾"}</button>
     </div>

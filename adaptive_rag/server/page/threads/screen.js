@@ -4,7 +4,7 @@ import { API, patch, remove } from "../core/api.js";
 import { html, signal, useDisclosure, useSignal, useState, useVersion } from "../core/html.js";
 import { currentRoute, link } from "../core/route.js";
 import { signInMethods } from "../core/session.js";
-import { formatDay, formatTime, t } from "../core/texts.js";
+import { formatDay, formatTime, labelFor, t } from "../core/texts.js";
 import { Field, openForm } from "../shell/form.js";
 import { PagedList, Row, Search } from "../shell/list.js";
 import { removeWithUndo } from "../shell/notices.js";
@@ -63,9 +63,9 @@ function Threads() {
     );
   };
   return html`<div class="screen stack">
-    <h1>${t("nav_threads")}</h1>
+    <h1>${labelFor("screen", "threads")}</h1>
     <${Search} label=${t("threads_search")} onSearch=${setSearch} />
-    <${PagedList} path=${`/threads?search=${encodeURIComponent(search)}`} version=${version} label=${t("nav_threads")}
+    <${PagedList} path=${`/threads?search=${encodeURIComponent(search)}`} version=${version} label=${labelFor("screen", "threads")}
       empty=${t(search ? "threads_not_found" : "threads_none")} row=${renderRow} />
   </div>`;
 }

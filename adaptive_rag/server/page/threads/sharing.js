@@ -2,7 +2,7 @@
 import { get, put, remove } from "../core/api.js";
 import { html, useEffect, useElement, useVersion } from "../core/html.js";
 import { link } from "../core/route.js";
-import { formatDate, t } from "../core/texts.js";
+import { formatDate, labelFor, t } from "../core/texts.js";
 import { CopyField } from "../people/copy_field.js";
 import { Field, Form } from "../shell/form.js";
 import { Row } from "../shell/list.js";
@@ -27,10 +27,10 @@ export function Sharing({ id }) {
   /** @param {string} name */
   const sharePath = (name) => `${path}/${encodeURIComponent(name)}`;
   return html`<div class="screen stack">
-    <p class="small"><a href=${link(["threads"])}>${t("nav_threads")}</a></p>
+    <p class="small"><a href=${link(["threads"])}>${labelFor("screen", "threads")}</a></p>
     <h1 tabindex="-1" ref=${heading}>${t("share_of", { title: title || t("thread_untitled") })}</h1>
     <p class="soft">${t("share_intro", { names: collections.join(", "), n: collections.length })}</p>
-    <div class="fields"><${Field} label=${t("share_open_to")} value=${sharing.value.open_to} options=${OPEN_TO.map((way) => [way, t(`share_${way}`)])}
+    <div class="fields"><${Field} label=${t("share_open_to")} value=${sharing.value.open_to} options=${OPEN_TO.map((way) => [way, labelFor("open_to", way)])}
       onChoose=${(/** @type {string} */ way) => put(path, { open_to: way }).then(reload, notify)} /></div>
     <${CopyField} label=${t("share_address")} text=${address} note="" />
     <${Form} isCard action=${t("share")} notFound="share_unknown" onSubmit=${(/** @type {FormValues} */ { name }) => put(sharePath(name.trim())).then(reload)}>

@@ -51,7 +51,7 @@ export function RouteGraph({ turn }) {
         return html`<g key=${lane.name} class=${classes("lane", state)} style=${laneStyle(lane.name, lane.colour)}>
           <line x1="11%" y1=${middle} x2="14%" y2=${y} /><line x1="14%" y1=${y} x2="82%" y2=${y} />
           <line x1="82%" y1=${y} x2="85%" y2=${middle} />
-          <text x="15%" y=${y + 4}>${labelFor("", lane.name)}</text>
+          <text x="15%" y=${y + 4}>${labelFor("strategy", lane.name)}</text>
           ${lane.steps.map((step, at) => html`<${StepDot} key=${step} x=${40 + (at * 43) / lane.steps.length} y=${y} name=${step} state=${stepState(turn, step, lane.name)} />`)}
         </g>`;
       })}
@@ -62,8 +62,11 @@ export function RouteGraph({ turn }) {
     </svg>
     <ol class="unseen" aria-label=${t("way")}>
       ${listSteps(graph, turn).map(([name, lane]) => {
-        const words = { step: labelFor("step", name), state: t(`state_${stepState(turn, name, lane)}`) };
-        return html`<li>${lane && lane !== "hedge" && `${labelFor("", lane)}: `}${t("step_state", words)}</li>`;
+        const words = {
+          step: labelFor("step", name),
+          state: labelFor("step_state", stepState(turn, name, lane)),
+        };
+        return html`<li>${lane && lane !== "hedge" && `${labelFor("strategy", lane)}: `}${t("step_state", words)}</li>`;
       })}
     </ol>`;
 }

@@ -50,13 +50,13 @@ function Step({ turn, step, longest }) {
   const isFinal = step === turn.steps.filter((each) => each.record?.candidates).at(-1);
   return html`<li style=${laneStyle(lane ?? "accent")}>
     <div class="step-line">
-      <span class="row"><b>${labelFor("step", step.name)}</b>${lane && strategiesOf(turn).length > 1 && html`<span class="badge">${labelFor("", lane)}</span>`}</span>
+      <span class="row"><b>${labelFor("step", step.name)}</b>${lane && strategiesOf(turn).length > 1 && html`<span class="badge">${labelFor("strategy", lane)}</span>`}</span>
       <span class="bar" aria-hidden="true"><span style=${{ inlineSize: `${(ms / longest) * 100}%` }}></span></span>
       <span class="number">${formatDuration(ms)}</span>
     </div>
     <ul class="plain small">
       ${queries.map((query) => html`<li>${t("searched")} <q>${query}</q></li>`)}
-      ${decisions.map((each) => html`<li>${labelFor("what", each.what)}: <b>${describeChoice(each)}</b>${!hasFigures(each) && html` <${ServerMessage} class="soft" message=${formatReasons(each)} />`}</li>`)}
+      ${decisions.map((each) => html`<li>${labelFor("decision", each.what)}: <b>${describeChoice(each)}</b>${!hasFigures(each) && html` <${ServerMessage} class="soft" message=${formatReasons(each)} />`}</li>`)}
       ${stand_ins.map((each) => html`<li>${t("local_way", { step: labelFor("step", each.skill) })} <${ServerMessage} class="soft" message=${formatReasons(each)} /></li>`)}
       ${describeModelCalls(record) && html`<li>${describeModelCalls(record)}</li>`}
     </ul>
@@ -82,7 +82,7 @@ function describeChoice({ what, chosen }) {
   if (what === "type" || what === "hedge")
     return [chosen]
       .flat()
-      .map((name) => labelFor("", String(name)))
+      .map((name) => labelFor("strategy", String(name)))
       .join(", ");
   if (what !== "sides") return formatChoice(chosen);
   const { found = [], missing } = /** @type {{ found: string[], missing: string | null }} */ (chosen);
@@ -98,7 +98,7 @@ function formatChoice(chosen) {
     return formatChoice(Object.entries(chosen).map(([key, value]) => `${key}: ${formatChoice(value)}`));
   return typeof chosen === "number"
     ? chosen.toLocaleString(language.value)
-    : labelFor("chosen", String(chosen));
+    : labelFor("choice", String(chosen));
 }
 
 /**
@@ -131,7 +131,7 @@ function Candidates({ turn, step }) {
             const place = { source, page, start: passage?.start ?? 0, end: passage?.end ?? 0, quote: "" };
             return html`<tr key=${each.id} class=${passage ? "" : "soft"}>
               <td>${at + 1} ${was && was !== at + 1 && html`<span class="soft">${was > at + 1 ? "↑" : "↓"} ${t("was", { was })}</span>`}</td>
-              <td><button class="link" onClick=${() => openDocument(turn.collections, place)}>${source}${page && `, ${t("place_page", { n: page })}`}</button></td>
+              <td><button class="link" onClick=${() => openDocument(turn.collections, place)}>${source}${page && `, ${labelFor("place", "page", { page })}`}</button></td>
               ${scores.map((name) => html`<td class="number">${each.scores[name]?.toLocaleString(language.value, SCORE_FORMAT)}</td>`)}
               <td>${passage ? t("was_read") : t("was_dropped")}</td>
             </tr>`;

@@ -37,12 +37,12 @@ export function useWhy(turn) {
 /** Return the route, the number of steps, the time and the model calls in words. @param {Turn} turn */
 function summary(turn) {
   const { analysis, steps, answer } = turn;
-  if (!steps.length) return answer ? labelFor("", answer.query_type) : "";
+  if (!steps.length) return answer ? labelFor("strategy", answer.query_type) : "";
   const calls = steps.reduce((sum, step) => sum + (step.record?.calls ?? 0), 0);
   const parts = [
-    ...strategiesOf(turn).map((lane) => labelFor("", lane)),
+    ...strategiesOf(turn).map((lane) => labelFor("strategy", lane)),
     (analysis?.decided_by === "caller" || analysis?.decided_by === "model") &&
-      t(`short_${analysis.decided_by}`),
+      labelFor("chosen_by", analysis.decided_by),
     t("steps", { n: steps.length }),
     formatDuration(totalDuration(steps)),
     calls ? t("model_calls", { n: calls }) : t("no_model_calls"),
@@ -63,7 +63,7 @@ function Explanation({ turn }) {
 function typeReason({ type, probabilities, reasons: [first, ...others] }) {
   const isLikely = first?.code === "type_at";
   const reasons = isLikely ? others : [first, ...others];
-  return html`${isLikely && `${labelFor("", type)}, ${formatPercent(probabilities[type])}${reasons.length ? "; " : ""}`}
+  return html`${isLikely && `${labelFor("strategy", type)}, ${formatPercent(probabilities[type])}${reasons.length ? "; " : ""}`}
     ${reasons.length > 0 && html`<${ServerMessage} message=${formatReasons({ reasons })} />`}.`;
 }
 
@@ -74,16 +74,16 @@ function Probabilities({ analysis }) {
   const shares = Object.entries(analysis.probabilities).sort((one, other) => other[1] - one[1]);
   const colours = Object.fromEntries(graph?.strategies.map((each) => [each.name, each.colour]) ?? []);
   return html`<div class="stack">
-    <h3>${t("what_type")}</h3>
+    <h3>${labelFor("decision", "type")}</h3>
     <ul class="plain bars">
       ${shares.map(
         ([name, share]) => html`<li key=${name} style=${laneStyle(name, colours[name])}>
-          <span style=${{ fontWeight: chosen.includes(name) ? 650 : 400 }}>${labelFor("", name)}</span>
+          <span style=${{ fontWeight: chosen.includes(name) ? 650 : 400 }}>${labelFor("strategy", name)}</span>
           <span class="bar"><span style=${{ inlineSize: `${share * 100}%` }}></span></span>
           <span class="number">${share < 0.005 ? `<\u00a0${formatPercent(0.01)}` : formatPercent(share)}</span>
         </li>`,
       )}
     </ul>
-    <p class="small soft">${t(`decided_${analysis.decided_by}`)} ${typeReason(analysis)}</p>
+    <p class="small soft">${labelFor("decided_by", analysis.decided_by)} ${typeReason(analysis)}</p>
   </div>`;
 }
