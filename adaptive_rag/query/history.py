@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
+from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage, convert_to_messages
 
 from adaptive_rag.errors import InputError
 from adaptive_rag.state import InputState, Turn
@@ -110,15 +111,8 @@ def read_history(history: Sequence[Turn], messages: Sequence[AnyMessage]) -> lis
     Raises:
         InputError: a given turn lacks its role or its text.
     """
-    for turn in history:
-        is_turn = isinstance(turn, dict) and isinstance(turn.get("text"), str)
-        if not is_turn or turn.get("role") not in ("user", "agent"):
-            raise InputError(
-                f"history holds {turn!r}; expected turns like "
-                '{"role": "user", "text": "..."} with the role "user" or "agent".'
-            )
-    turns = history or [
-        Turn(role="user" if isinstance(message, HumanMessage) else "agent", text=message.text)
+    turns = [_read_turn(turn) for turn in history] or [
+        _turn_of(message)
         for message in messages
         if isinstance(message, HumanMessage | AIMessage) and message.text
     ]
@@ -127,6 +121,25 @@ def read_history(history: Sequence[Turn], messages: Sequence[AnyMessage]) -> lis
         for turn in turns
         if turn["role"] == "user" or not turn["text"].startswith(english()["refused"])
     ]
+
+
+def _read_turn(turn: Any) -> Turn:
+    """Read a turn, which is like `{"role": "user", "text": "..."}` or has a form of LangChain's messages."""
+    if isinstance(turn, dict) and turn.get("role") in ("user", "agent") and isinstance(turn.get("text"), str):
+        return Turn(role=turn["role"], text=turn["text"])
+    if isinstance(turn, dict | tuple | list | BaseMessage):
+        with contextlib.suppress(ValueError, NotImplementedError):
+            [message] = convert_to_messages([turn])
+            if isinstance(message, HumanMessage | AIMessage):
+                return _turn_of(message)
+    raise InputError(
+        f'history holds {turn!r}; expected turns like {{"role": "user", "text": "..."}} with the role "user" '
+        'or "agent", or messages like ("user", "...") and ("ai", "...").'
+    )
+
+
+def _turn_of(message: AnyMessage) -> Turn:
+    return Turn(role="user" if isinstance(message, HumanMessage) else "agent", text=message.text)
 
 
 def join_context(user_context: str, profile: str) -> str:
