@@ -37,7 +37,7 @@ HINTS = {
     "QUOTED_NAME": "Write the name of a field there, as in: kind = pdf and page < 10",
     "RPAR": "A parenthesis is not closed. Write it like this: kind in (pdf, md)",
     "LPAR": "Put the values in parentheses, as in: kind in (pdf, md)",
-    "_KNOWN": "Write it like this: author is known",
+    "_KNOWN": "Write after is only known, else use =, as in: kind = pdf and author is known",
     "$END": "A parenthesis is closed that was not opened.",
 }
 _GRAMMAR = r"""

@@ -103,7 +103,7 @@ def say_abstention(
     """
     question, condition = _on_one_line(question), respell_markers(_on_one_line(where))
     if where and documents == 0:
-        return join_pieces([[say("refused")], [say("no_match", condition=condition)]], " ")
+        return [say("no_match", condition=condition)]
     phrases = [say("refused")]
     added_queries = _list_added_queries(question, queries)
     if documents or added_queries:

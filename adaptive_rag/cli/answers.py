@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 MARKER_STYLE = "bold blue"
 MAX_QUOTE_LENGTH = 160
+# Nothing that is estimated is shown as certain.
+MAX_CONFIDENCE = 0.99
 
 _BOLD = re.compile(r"\*\*[^*\n]+\*\*")
 _STYLED_PART = re.compile(rf"({MARKER.pattern}|{_BOLD.pattern})")
@@ -62,7 +64,7 @@ def print_answer(output: OutputState, seconds: float, context: Context, *, paths
 def format_certainty(output: OutputState | Mapping[str, Any]) -> Iterator[str]:
     """Yield how likely the question is answered, and what the answer is based on."""
     if output["confidence"] is not None:
-        yield f"answered: {output['confidence']:.0%} sure"
+        yield f"answered: {min(output['confidence'], MAX_CONFIDENCE):.0%} sure"
     if output["abstained"]:
         yield "abstained"
     elif basis := _local_basis(output["trace"]):

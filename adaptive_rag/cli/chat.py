@@ -26,13 +26,18 @@ HELP = """\
   /forget           delete your profile
   /threads          list the conversations           /thread NAME    continue another one
   /delete NAME      delete a conversation
-  /quit             leave (Ctrl-D)"""
+  /help             show these commands
+  /quit             leave (or Ctrl-D, exit, quit, bye)"""
+LEAVING = {"/quit", "/exit", "/q", ":q", "quit", "exit", "bye", "goodbye"}
 _print_dim = partial(print_line, style="dim")
 
 
 def chat(
     ask_options: options.AskOptions,
-    name: Annotated[str, Argument(help="The conversation to begin or to continue.")] = "default",
+    name: Annotated[
+        str | None,
+        Argument(help="The conversation to begin or to continue.", show_default="the one of the index"),
+    ] = None,
     user: Annotated[str, Option("--user", "-u", help="The user whose profile is used.")] = "me",
     file: Annotated[
         Path | None,
@@ -48,10 +53,12 @@ def chat(
         rag = AdaptiveRAG(
             **ask_options.settings(user_id=user), checkpointer=threads.saver, store=threads.store
         )
-        conversation = _Conversation(rag, threads, check_name(name), ask_options, user)
+        conversation = _Conversation(
+            rag, threads, check_name(name or _default_name(ask_options)), ask_options, user
+        )
         conversation.greet()
         while (line := _read_line()) is not None:
-            if line in ("/quit", "/exit", "/q"):
+            if line.casefold() in LEAVING:
                 break
             try:
                 if line.startswith("/"):
@@ -61,6 +68,14 @@ def chat(
             except AdaptiveRAGError as error:
                 print_note(("Error: ", "bold red"), redact(str(error)))
         stdout().print()
+
+
+def _default_name(ask_options: options.AskOptions) -> str:
+    """Return the name of an index's conversation: its path or address, or the end of a long one."""
+    from adaptive_rag.conversation import MAX_NAME
+
+    address = options.index_address(ask_options.index)
+    return redact(address if "://" in address else str(Path(address).absolute()))[-MAX_NAME:]
 
 
 def _read_line() -> str | None:

@@ -8,8 +8,11 @@ from typing import Annotated
 from typer import Argument
 
 from adaptive_rag.cli import options
-from adaptive_rag.cli.output import format_count, print_json, print_line, print_table, short_source
+from adaptive_rag.cli.output import format_count, print_json, print_line, print_table, short_source, stdout
 from adaptive_rag.text.places import format_other_names
+
+# In characters, of a line that is not shown in a terminal.
+MAX_WIDTH = 1_000
 
 Prefix = Annotated[
     str, Argument(help="List only documents whose name begins so, such as a folder.", metavar="PREFIX")
@@ -41,7 +44,9 @@ def list_documents(prefix: Prefix = "", index: options.Index = None, as_json: op
         elif document.copy_of is not None:
             notes.append(f"{name}: the same as {short_source(document.copy_of)}")
         notes += [f"{name}: {note}" for note in document.notes]
-    print_table(("document", "kind", "chunks", "indexed"), rows)
+    # In a file or a pipe, a name that is broken in two could not be searched for.
+    width = None if stdout().is_terminal else MAX_WIDTH
+    print_table(("document", "kind", "chunks", "indexed"), rows, width=width)
     for note in notes:
         print_line(note, style="dim")
     chunks = sum(document.chunks for document in documents if document.copy_of is None)

@@ -134,14 +134,16 @@ def print_plain(text: str) -> None:
     echo(visible(redact_known(text)), nl=False)
 
 
-def print_table(columns: Sequence[str], rows: Iterable[Sequence[Part]], *, wrap: bool = True) -> None:
+def print_table(
+    columns: Sequence[str], rows: Iterable[Sequence[Part]], *, wrap: bool = True, width: int | None = None
+) -> None:
     """Print rows below the names of their columns, or only the rows if no column has a name."""
     table = Table(box=None, padding=(0, 2), show_header=any(columns), header_style="bold")
     for column in columns:
         table.add_column(column, overflow="fold" if wrap else "ellipsis", no_wrap=not wrap)
     for row in rows:
         table.add_row(*(_assemble(cell) for cell in row))
-    stdout().print(table)
+    stdout().print(table, width=width)
 
 
 def format_count(number: int, noun: str) -> str:

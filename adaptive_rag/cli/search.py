@@ -17,6 +17,7 @@ from adaptive_rag.cli.output import (
     stdout,
     with_display_names,
 )
+from adaptive_rag.cli.session import restrict_to_documents
 from adaptive_rag.text.places import format_other_names, place_at
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ EXCERPT_LENGTH = 320
 def search(
     question: Annotated[str, Argument(help="What to look for; - reads it from standard input.")],
     ask_options: options.RouteOptions,
+    docs: options.Docs = None,
     full: Annotated[bool, Option("--full", help="Show the whole text of every chunk.")] = False,
     as_json: options.Json = False,
 ) -> None:
@@ -37,7 +39,7 @@ def search(
     from adaptive_rag.state import InputState
 
     state = InputState(question=options.read_question_argument(question), user_context=ask_options.context)
-    context = make_context(ask_options.settings())
+    context = make_context(restrict_to_documents(docs, ask_options.settings()))
     result = build_retrieval_graph().compile().invoke(state, context=context)
     retrieved = cast("RetrievalState", result)
     if as_json:

@@ -24,6 +24,8 @@ from adaptive_rag.index.run import IndexingRun
 from adaptive_rag.index.sharding.layout import shard_uris
 from adaptive_rag.state import Chunk
 
+# How many similar names a message suggests.
+MAX_SUGGESTIONS = 5
 GAP = "\n"  # in place of the blanks between chunks, which are not stored
 
 
@@ -168,7 +170,10 @@ def _find(name: str, manifest: Manifest) -> str:
         return matches[0]
     if matches:
         raise InputError(f"{name!r} could be any of: {', '.join(matches[:5])}. Write more of the path.")
+    base = PurePath(name).name
     source_of_base = {PurePath(source).name: source for source in sources}
-    close_matches = difflib.get_close_matches(PurePath(name).name, source_of_base, n=1)
-    hint = f" Did you mean {source_of_base[close_matches[0]]!r}?" if close_matches else ""
+    similar = [each for each in source_of_base if base.casefold() in each.casefold()]
+    similar = similar or difflib.get_close_matches(base, source_of_base, n=1)
+    names = " or ".join(repr(source_of_base[each]) for each in similar[:MAX_SUGGESTIONS])
+    hint = f" Did you mean {names}?" if names else ""
     raise InputError(f"The index has no document {name!r}.{hint} To list all: adaptive-rag list")

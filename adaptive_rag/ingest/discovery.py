@@ -13,7 +13,7 @@ from adaptive_rag.errors import ConfigurationError, InputError
 from adaptive_rag.ingest.conversions import how_to_convert
 from adaptive_rag.ingest.documents import SourceFile, printable
 from adaptive_rag.ingest.ignore import EVERY_FILE, Ignored, Patterns
-from adaptive_rag.ingest.loaders import find_loader, list_suffixes
+from adaptive_rag.ingest.loaders import find_loader, list_kinds
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ def discover(
                 files.setdefault(real, replace(file, path=Path(real)))
     if not files:
         searched = ", ".join(repr(str(path)) for path in requested)
-        raise InputError(f"No file to read was found in {searched}. Suffixes read: {list_suffixes()}.")
+        raise InputError(f"No file to read was found in {searched}. These kinds are read: {list_kinds()}.")
     if confined:
         confined.check_number(len(files))
     return list(files.values())
@@ -135,8 +135,8 @@ def _find(requested: Path, walk: _Walk) -> Iterator[SourceFile]:
         elif path == requested:
             hint = how_to_convert(path)
             raise InputError(
-                f"{str(path)!r} is not of a kind that is read: its suffix is {path.suffix!r}, and these are "
-                f"read: {list_suffixes()}.{f' {hint}.' if hint else ''}"
+                f"{str(path)!r} is not of a kind that is read: its suffix is {path.suffix!r}, and these "
+                f"kinds are read: {list_kinds()}.{f' {hint}.' if hint else ''}"
             )
 
 

@@ -53,6 +53,7 @@ class Loader:
 
 _CODE = ".py .js .mjs .cjs .jsx .ts .tsx .java .kt .scala .c .h .cc .cpp .hpp .cs .go .rs .rb .php .swift"
 _CODE += " .lua .r .jl .sh .sql"
+_SETTINGS = ".yaml .yml .toml .ini .cfg .conf .properties"
 _XML = ".xml .docbook .dbk .jats .nxml .tei .rss .atom .opml .fb2 .xhtml .fodt .fods .fodp"
 
 # By kind of file.
@@ -98,6 +99,7 @@ LOADERS: dict[str, Loader] = {
     "archive": Loader(archives.SUFFIXES, "adaptive_rag.ingest.archives:load_archive"),
     "notebook": Loader((".ipynb",), "adaptive_rag.ingest.notebook:load_notebook"),
     "source code": Loader(tuple(_CODE.split()), "adaptive_rag.ingest.code:load_code"),
+    "settings": Loader(tuple(_SETTINGS.split()), "adaptive_rag.ingest.code:load_code"),
     "mail": Loader(SUFFIXES["mail"], "adaptive_rag.ingest.mail:load_eml"),
     "mail of Outlook": Loader(SUFFIXES["mail of Outlook"], "adaptive_rag.ingest.outlook:load_msg"),
     "mailbox": Loader(SUFFIXES["mailbox"], "adaptive_rag.ingest.mail:load_mbox"),
@@ -115,6 +117,11 @@ def find_loader(path: Path) -> Loader | None:
     """Return the loader that reads files of this suffix, or None."""
     name = path.name.lower()
     return next((loader for loader in LOADERS.values() if name.endswith(loader.suffixes)), None)
+
+
+def list_kinds() -> str:
+    """Return the kinds of files that are read as text for a message: "PDF, text, Markdown"."""
+    return ", ".join(LOADERS)
 
 
 def list_suffixes() -> str:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
+from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage, convert_to_messages
 
 from adaptive_rag.errors import InputError
 from adaptive_rag.state import InputState, Turn
@@ -110,32 +111,38 @@ def read_history(history: Sequence[Turn], messages: Sequence[AnyMessage]) -> lis
     Raises:
         InputError: a given turn lacks its role or its text.
     """
-    for turn in history:
-        is_turn = isinstance(turn, dict) and isinstance(turn.get("text"), str)
-        if not is_turn or turn.get("role") not in ("user", "agent"):
-            raise InputError(
-                f"history holds {turn!r}; expected turns like "
-                '{"role": "user", "text": "..."} with the role "user" or "agent".'
-            )
-    turns = [(turn["role"], turn["text"], _is_refusal(turn["text"])) for turn in history] or [
-        (
-            "user" if isinstance(message, HumanMessage) else "agent",
-            message.text,
-            message.response_metadata.get("abstained", _is_refusal(message.text)),
-        )
-        for message in messages
-        if isinstance(message, HumanMessage | AIMessage) and message.text
+    said = [_read_turn(turn) for turn in history] or [
+        message for message in messages if isinstance(message, HumanMessage | AIMessage) and message.text
     ]
     return [
-        Turn(role=role, text=without_surrogates(text))
-        for role, text, abstained in turns
-        if role == "user" or not abstained
+        Turn(
+            role="user" if isinstance(message, HumanMessage) else "agent",
+            text=without_surrogates(message.text),
+        )
+        for message in said
+        if isinstance(message, HumanMessage) or not _is_refusal(message)
     ]
 
 
-def _is_refusal(text: str) -> bool:
-    """Return whether an answer abstained, by its words: a turn that is passed as a text has no more."""
-    return text.startswith(english()["refused"])
+def _read_turn(turn: Any) -> HumanMessage | AIMessage:
+    """Read a turn, which is like `{"role": "user", "text": "..."}` or has a form of LangChain's messages."""
+    if isinstance(turn, dict) and turn.get("role") in ("user", "agent") and isinstance(turn.get("text"), str):
+        return HumanMessage(turn["text"]) if turn["role"] == "user" else AIMessage(turn["text"])
+    if isinstance(turn, dict | tuple | list | BaseMessage):
+        with contextlib.suppress(ValueError, NotImplementedError):
+            [message] = convert_to_messages([turn])
+            if isinstance(message, HumanMessage | AIMessage):
+                return message
+    raise InputError(
+        f'history holds {turn!r}; expected turns like {{"role": "user", "text": "..."}} with the role "user" '
+        'or "agent", or messages like ("user", "...") and ("ai", "...").'
+    )
+
+
+def _is_refusal(message: AIMessage) -> bool:
+    """Return whether an answer abstained; one that was passed as a text is told by its words."""
+    by_words = message.text.startswith(english()["refused"])
+    return bool(message.response_metadata.get("abstained", by_words))
 
 
 def join_context(user_context: str, profile: str) -> str:

@@ -19,7 +19,7 @@ from filelock import FileLock, Timeout
 from adaptive_rag.errors import InputError
 from adaptive_rag.ingest.archives import is_archive
 from adaptive_rag.ingest.conversions import how_to_convert
-from adaptive_rag.ingest.loaders import find_loader, list_suffixes
+from adaptive_rag.ingest.loaders import find_loader, list_kinds
 from adaptive_rag.private import make_file, make_folder
 from adaptive_rag.server.problems import Problem, not_found
 from adaptive_rag.server.tables import Document, new_id
@@ -210,7 +210,7 @@ def normalize_name(uploaded_name: str) -> str:
         raise InputError(f"{prefix}: a folder of it is named as an archive.")
     if find_loader(Path(parts[-1])) is None:
         advice = how_to_convert(Path(parts[-1]))
-        supported = f"These are: {list_suffixes()}.{f' {advice}.' if advice else ''}"
+        supported = f"These are: {list_kinds()}.{f' {advice}.' if advice else ''}"
         raise InputError(f"{uploaded_name[:100]!r} is not of a kind that is read. {supported}")
     return name
 

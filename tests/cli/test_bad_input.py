@@ -32,7 +32,7 @@ def complaint(run: Run, *arguments: object) -> str:
     [
         ("nowhere", "'nowhere' does not exist"),
         ("nowhere/*.pdf", "No file matches the pattern 'nowhere/*.pdf'"),
-        ("empty", "No file to read was found in 'empty'. Suffixes read: .pdf"),
+        ("empty", "No file to read was found in 'empty'. These kinds are read: PDF"),
     ],
 )
 def test_a_path_with_nothing_to_read_is_named(run: Run, command: str, path: str, said: str) -> None:

@@ -1,5 +1,7 @@
 """The terminal chat: lines in, answers out, conversations kept by name."""
 
+import pytest
+
 from benchmarks.chat_server import ChatServer
 from tests.cli.conftest import Run
 
@@ -12,6 +14,19 @@ def test_a_conversation_is_continued_by_its_name(run: Run, town_index: str) -> N
     again = run("chat", "walls", *kept, stdin="/quit\n")
     assert "'walls', 1 question so far" in again.stdout
     assert "'other', new" in run("chat", "other", *kept, stdin="/quit\n").stdout
+
+
+def test_an_index_has_a_conversation_of_its_own(run: Run, town_index: str) -> None:
+    kept = ("--file", "kept.sqlite")
+    run("chat", *kept, "-i", town_index, stdin="How long is the sea wall of Saltmere?\n")
+    assert "1 question so far" in run("chat", *kept, "-i", town_index, stdin="/quit\n").stdout
+    assert ", new" in run("chat", *kept, "-i", "elsewhere", stdin="/quit\n").stdout
+
+
+@pytest.mark.parametrize("word", ["exit", "Quit", "bye", ":q"])
+def test_words_of_farewell_leave(run: Run, town_index: str, word: str) -> None:
+    left = run("chat", "-i", town_index, stdin=f"{word}\nHow long is the sea wall of Saltmere?\n")
+    assert left.exit_code == 0 and "2,340 metres" not in left.stdout
 
 
 def test_it_says_when_no_chat_model_is_configured(run: Run, town_index: str) -> None:

@@ -65,6 +65,10 @@ def test_a_chunk_of_several_slides_names_them_all(run: Run, tmp_path: Path) -> N
     assert run("show", "gates.pptx").stdout.startswith("gates.pptx, slide 1-3 · 0-")
 
 
+def test_names_that_contain_what_is_asked_for_are_suggested(run: Run, kept: Path) -> None:
+    assert "Did you mean 'docs/gate.md'" in run("show", "Gate").stderr
+
+
 @pytest.mark.parametrize("name", ["docs/gate.md", "gate copy.md"])
 def test_a_span_is_shown_in_its_place(run: Run, kept: Path, name: str) -> None:
     start = GATE.index("The keys")

@@ -76,6 +76,7 @@ def test_what_is_left_out_is_read_where_it_is_asked_for(project):
     assert sources(f"{project}/a.draft.md") == ["project/a.draft.md"]
     wanted = Patterns(exclude=["!node_modules/", "!my-env/", "!/out/", "*.draft.md"])
     assert sources(project, patterns=wanted) == [
+        "project/my-env/pyvenv.cfg",
         "project/my-env/lib/LICENSE.txt",
         "project/node_modules/lib/README.md",
         "project/out/page.html",
@@ -131,7 +132,7 @@ def test_of_many_files_in_a_folder_no_path_is_resolved_by_itself(folder, monkeyp
         ("nowhere", "'nowhere' does not exist"),
         ("~no-user/docs", "'~no-user/docs' does not exist"),
         ("x" * 300, "does not exist"),
-        ("docs/x.raw", r"suffix is '.raw'.*\.pdf"),
+        ("docs/x.raw", r"suffix is '.raw'.*PDF, text"),
         ("none/*.txt", "No file matches the pattern"),
         ("docs/.git/e", "does not exist"),
         ([], "No path was given"),
@@ -142,8 +143,8 @@ def test_what_cannot_be_found_is_named(folder, path, message):
         discover(path)
 
 
-def test_an_empty_folder_says_which_suffixes_are_read(tmp_path):
-    with pytest.raises(ConfigurationError, match=r"No file to read was found in .*\.pdf, .*\.txt"):
+def test_an_empty_folder_says_which_kinds_are_read(tmp_path):
+    with pytest.raises(ConfigurationError, match=r"No file to read was found in .*PDF, text"):
         discover(tmp_path)
 
 

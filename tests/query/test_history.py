@@ -100,6 +100,18 @@ CHAT = [HumanMessage("Who are you?"), AIMessage("A helper."), HumanMessage("How 
 TURNS = [Turn(role="user", text="Who are you?"), Turn(role="agent", text="A helper.")]
 
 
+@pytest.mark.parametrize(
+    "history",
+    [
+        [("user", "Who are you?"), ("ai", "A helper.")],
+        [{"role": "user", "content": "Who are you?"}, {"role": "assistant", "content": "A helper."}],
+        [HumanMessage("Who are you?"), AIMessage("A helper.")],
+    ],
+)
+def test_the_history_may_be_given_as_messages(history: Any) -> None:
+    assert read_question({"question": "How long?", "history": history}) == ("How long?", TURNS)
+
+
 def test_a_question_is_stripped_of_the_blanks_around_it() -> None:
     assert read_question({"question": "  How long is it?\n"}) == ("How long is it?", [])
 
