@@ -141,8 +141,8 @@ def _read_turn(turn: Any) -> HumanMessage | AIMessage:
 
 def _is_refusal(message: AIMessage) -> bool:
     """Return whether an answer abstained; one that was passed as a text is told by its words."""
-    by_words = message.text.startswith(english()["refused"])
-    return bool(message.response_metadata.get("abstained", by_words))
+    beginnings = tuple(english()[code].partition("{")[0] for code in ("refused", "no_match"))
+    return bool(message.response_metadata.get("abstained", message.text.startswith(beginnings)))
 
 
 def join_context(user_context: str, profile: str) -> str:
