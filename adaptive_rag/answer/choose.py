@@ -1,7 +1,7 @@
 """Chooses the sentences that an answer quotes: the one that answers, with the text around it, and others.
 
-The reader gives the probability that a sentence answers. A fact is quoted from its sentence on; where a
-question needs breadth, whole paragraphs are. Quotes are added until they contain most of the probability,
+The reader gives the probability that a sentence answers. A fact is quoted by its sentences; where a
+question needs breadth, their paragraphs are. Quotes are added until they contain most of the probability,
 within the limits of the strategy's style.
 """
 
@@ -20,6 +20,10 @@ from adaptive_rag.text.vectors import Scores
 
 # Maximum number of sentences shown before one that refers back to them.
 PREDECESSORS = 2
+# Minimum score of a further quote, and of a sentence of a quoted paragraph that is not next to the best one,
+# as a share of the first quote's and of the best sentence's. Both keep the evidence and shorten broad answers
+# by a tenth (`python -m benchmarks.real`, and the questions of two strangers).
+FURTHER_QUOTE, FURTHER_SENTENCE = 0.1, 0.05
 # A shorter sentence ("No.") may be the answer, but adds nothing to another one.
 MIN_WORDS = 3
 # Maximum number of words of a quoted paragraph, and of a list with its lead-in; of a longer one, the part
@@ -58,8 +62,7 @@ def choose(
         scores: their scores for this purpose, shape (sentences,); -inf for one that must not be chosen.
         limit: maximum number of quotes.
         extent: what a quote contains. "sentence": the sentence, with what it refers to and the list that it
-            introduces; "onward": the same if its score reaches the share alone, else the text up to the end
-            of its paragraph; "paragraph": the whole paragraph.
+            introduces; "paragraph": its paragraph, without the sentences at a distance that do not matter.
         mass: share of the sum of the scores, 0 to 1, that the quotes shall reach.
         words: maximum number of words; the first quote may be longer, others are left out if they do not fit.
         already_shown: sentences that the answer shows already; none that repeats one of them is chosen.
@@ -71,8 +74,9 @@ def choose(
     quotes = best_quote_size = 0
     missing = mass * float(scores[np.isfinite(scores)].sum())
     longest = LONGEST_SPEECH if speakers else LONGEST_PARAGRAPH
+    least = -math.inf
     for best in map(int, np.argsort(-scores, kind="stable")):
-        if quotes == limit or scores[best] == -np.inf or (quotes and missing <= 0):
+        if quotes == limit or scores[best] == -np.inf or scores[best] < least or (quotes and missing <= 0):
             break
         if best in chosen:
             continue
@@ -84,8 +88,7 @@ def choose(
         if speakers:
             is_same_speaker = [speaker == speakers[best] for speaker in speakers]
             usable = np.where(is_same_speaker, np.maximum(scores, 0.0), -np.inf)
-        is_sufficient = extent == "onward" and not chosen and scores[best] >= missing
-        quote = _quote_around(sentences, usable, best, "sentence" if is_sufficient else extent, longest)
+        quote = _quote_around(sentences, usable, best, extent, longest)
         new = [i for i in quote if i not in chosen and not _is_repeated(sentences[i], shown)]
         length = sum(sentences[i].word_count for i in new)
         if chosen and length > words:
@@ -93,6 +96,8 @@ def choose(
             continue
         missing -= float(sum(scores[i] for i in new if np.isfinite(scores[i])))
         words -= length
+        if not quotes and mass < 1:
+            least = FURTHER_QUOTE * float(scores[best])
         quotes += 1
         chosen += new
         best_quote_size = best_quote_size or len(chosen)
@@ -121,8 +126,6 @@ def _quote_around(
     first, end = best, _list_end(sentences, best)
     if extent == "paragraph":
         first, end = _paragraph(sentences, scores, best, longest)
-    elif extent == "onward":
-        end = max(end, _paragraph(sentences, scores, best, longest)[1])
     return range(_first_needed(sentences, first), end)
 
 
@@ -131,8 +134,10 @@ def _paragraph(
 ) -> tuple[int, int]:
     """Return the start and end of a sentence's paragraph, with its lead-in and list.
 
-    A paragraph of more than `longest` words is cut: the neighbour with the higher score is added first.
+    A paragraph of more than `longest` words is cut: the neighbour with the higher score is added first. In a
+    debate, in which it has LONGEST_SPEECH words, the words of a speaker belong together whatever their score.
     """
+    least = FURTHER_SENTENCE * scores[best] if longest == LONGEST_PARAGRAPH else 0.0
     first, end = best, best + 1
     words = sentences[best].word_count
     if sentences[best].is_list_item and longest == LONGEST_PARAGRAPH:
@@ -146,7 +151,9 @@ def _paragraph(
         fitting = [
             index
             for index in neighbours
-            if scores[index] > -np.inf and words + sentences[index].word_count <= longest
+            if scores[index] > -np.inf
+            and words + sentences[index].word_count <= longest
+            and (abs(index - best) == 1 or _belongs(sentences[index]) or scores[index] >= least)
         ]
         if not fitting:
             break
@@ -158,7 +165,13 @@ def _paragraph(
         end -= 1
     while first < best and _is_fragment(sentences[first]):
         first += 1
-    return first, max(end, *(_list_end(sentences, index) for index in range(first, end)))
+    lists = [_list_end(sentences, index) for index in range(first, end) if scores[index] >= least]
+    return first, max(end, *lists)
+
+
+def _belongs(sentence: AnswerSentence) -> bool:
+    """Return whether it belongs to what stands beside it: a numbered step, or the lead-in of a list."""
+    return sentence.is_lead_in or sentence.list_mark[:1].isdigit()
 
 
 def _is_fragment(sentence: AnswerSentence) -> bool:
@@ -219,7 +232,7 @@ def _without_lead_ins(chosen: Sequence[AnswerSentence]) -> list[AnswerSentence]:
         elif not shown or not sentence.comes_right_after(shown[-1]):
             lead_in = None
         if lead_in and text is not None:
-            sentence = replace(sentence, text=text, standalone=False, is_list_item=True)
+            sentence = replace(sentence, text=text, standalone=False, list_mark="-")
         elif sentence.is_lead_in:
             lead_in = sentence
         shown.append(sentence)

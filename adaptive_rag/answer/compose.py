@@ -41,6 +41,7 @@ from adaptive_rag.text.visible import plain
 CLOSEST = 3
 # A longer line "name: value" may be prose that goes on in the next line.
 LONGEST_VALUE = 40
+_LIST_LINE = re.compile(r"(?:-|\w{1,5}[.)]) ")
 _CLOSED = re.compile(r"[.!?…:;][\"'”’)\]»*_]*$")
 
 
@@ -189,7 +190,7 @@ def _write_block(request: AnswerRequest, block: Block) -> list[Piece]:
         )
         citation = cite_span(request.documents[first.document], first.document + 1, first.start, last.end)
         pieces: list[Piece] = [f"{text} ", citation, f"{fence}{code}"]
-        has_dash = text.startswith("- ")
+        is_list = bool(_LIST_LINE.match(text)) and first.is_list_item
         joins_line = (
             is_same_speaker
             or not (block.bulleted or block.paragraphs)
@@ -203,11 +204,11 @@ def _write_block(request: AnswerRequest, block: Block) -> list[Piece]:
         )
         if block.numbered:
             lines.append([f"{number}. ", *pieces])
-        elif lines and joins_line and not ends_with_code and not has_dash:
+        elif lines and joins_line and not ends_with_code and not is_list:
             lines[-1] += [" " if is_closed else "; ", *pieces]
         else:
-            if block.bulleted and not has_dash:
-                pieces = ["- ", f"{text} ".replace("\n- ", "\n  - "), *pieces[1:]]
+            if block.bulleted and not is_list:
+                pieces = ["- ", f"{text} ".replace("\n", "\n  "), *pieces[1:]]
             lines.append(pieces)
         is_closed = bool(_CLOSED.search(text)) or not (last.cells or has_value(last.text))
         before, previous_speaker, ends_with_code = last, speaker, code.endswith(CODE_FENCE)
@@ -230,9 +231,10 @@ def _write_quote(
     passage = request.documents[first.document]
     needs_heading = has_items or names_section(request.question, passage, first.start)
     heading = _heading_of(request, first) if first.is_list_item and needs_heading else ""
-    text = f"{heading}:" if heading else ""
+    text = heading if heading.endswith("?") else heading and f"{heading}:"
     for sentence in quote:
-        text += ("\n- " if has_items and sentence.is_list_item else " ") + _show(request, sentence, speaker)
+        mark = f"\n{sentence.list_mark} " if has_items and sentence.is_list_item else " "
+        text += mark + _show(request, sentence, speaker)
     text = text.strip()
     if speaker is None:
         return text

@@ -25,8 +25,8 @@ from adaptive_rag.state import Candidate, Phrase
 from adaptive_rag.text.reading import Reader
 from adaptive_rag.text.vectors import Scores
 
-# What is quoted around the best sentence: nothing, the rest of its paragraph, or the whole paragraph.
-Extent = Literal["sentence", "onward", "paragraph"]
+# What is quoted: the best sentence, or its paragraph.
+Extent = Literal["sentence", "paragraph"]
 # The columns of `AnswerRequest.side_probabilities`.
 AGAINST, FOR, NEITHER = range(3)
 # The probability from which a sentence clearly takes a side (training/sides.py).
@@ -58,9 +58,9 @@ class AnswerStyle:
     # maximum number of quotes
     quotes: int = 4
     # how much text around the best sentence each quote contains
-    extent: Extent = "onward"
+    extent: Extent = "sentence"
     # share of the total answer probability that the quoted sentences must reach
-    mass: float = 0.75
+    mass: float = 0.85
     # maximum number of words; the first quote is shown whatever its length
     words: int = 70
     # whether the parts of a question are answered separately

@@ -91,7 +91,7 @@ class AnswerSentence:
     is_value: bool = False  # whether it is a name with its value: "Deposit: EUR 450"
     speaker: str = ""  # the speaker of a message
     paragraph: int = 0  # index of its paragraph in the passage
-    is_list_item: bool = False  # whether it begins a list item
+    list_mark: str = ""  # what a list item that it begins is marked with: "-", or its number ("3.", "b)")
     cells: tuple[tuple[str, str], ...] = ()  # for a table row: pairs of column name and value
 
     @cached_property
@@ -106,6 +106,11 @@ class AnswerSentence:
             return self.continues_answer
         refers = _REFERS_BACK.match(self.text) or _EARLY_REFERENCE.match(self.text)
         return bool(refers) and self.word_count <= _LONGEST_REFERRING
+
+    @property
+    def is_list_item(self) -> bool:
+        """Return whether it begins a list item."""
+        return bool(self.list_mark)
 
     @property
     def is_lead_in(self) -> bool:
@@ -219,6 +224,8 @@ def _read_passage(index: int, passage: Candidate, sentences: Sentences) -> Itera
         sections = (part["section"] for part in parts_at(passage, start, end) if end <= part["end"])
         heading = _leading_heading(text, next(sections, passage["section"]))
         bullet = _leading_bullet(text[heading:])
+        mark = text[heading : heading + bullet].strip()
+        list_mark = mark if mark[:-1].isalnum() else mark and "-"
         text = text[heading + bullet :]
         start += heading + bullet + len(text) - len(text.lstrip())
         text = text.strip()
@@ -260,7 +267,7 @@ def _read_passage(index: int, passage: Candidate, sentences: Sentences) -> Itera
             standalone=is_value and quality > 0,
             is_value=is_value,
             paragraph=paragraph,
-            is_list_item=bullet > 0,
+            list_mark=list_mark,
         )
 
 
