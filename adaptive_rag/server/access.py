@@ -225,7 +225,7 @@ def select_readable_threads(caller: Caller, *open_to: OpenTo) -> Select[Thread]:
     """
     by_name = exists().where(Share.thread_id == Thread.id, Share.user_id == caller.id)
     owner_is_member = exists().where(
-        Membership.user_id == User.id, Membership.collection_id == Thread.collection_id
+        Membership.user_id == Thread.owner_id, Membership.collection_id == Thread.collection_id
     )
     owner_is_member_of_other = exists().where(
         Membership.user_id == Thread.owner_id, Membership.collection_id == ThreadCollection.collection_id
@@ -237,7 +237,10 @@ def select_readable_threads(caller: Caller, *open_to: OpenTo) -> Select[Thread]:
         User.id == Thread.owner_id,
         ~User.is_disabled,
         User.name != THIS_MACHINE,
-        or_(User.is_admin, owner_is_member & ~closed_collections.correlate(Thread).exists()),
+        or_(
+            User.is_admin,
+            owner_is_member.correlate(Thread) & ~closed_collections.correlate(Thread).exists(),
+        ),
     )
     shared = or_(by_name, Thread.open_to.in_(open_to)) & owner_reads
     return _select_open_threads(caller).where(or_(Thread.owner_id == caller.id, shared))
