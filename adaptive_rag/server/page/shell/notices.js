@@ -23,6 +23,8 @@ export function describeError(error) {
   if (!(error instanceof Problem))
     return { text: t("broken", { what: error instanceof Error ? error.message : `${error}` }) };
   if (isUnreached(error)) return { text: t("offline") };
+  if (error.type === "too_often" && error.retryAfter)
+    return { text: t("sign_in_often", { minutes: Math.ceil(error.retryAfter / 60) }) };
   const key = `problem_${error.type}`;
   if (key in en) return { text: t(/** @type {TextKey} */ (key)) };
   if (error.message) return translate(error.message);
