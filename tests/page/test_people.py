@@ -8,7 +8,7 @@ from pathlib import Path
 
 import httpx
 import pytest
-from playwright.sync_api import BrowserContext, Page, expect
+from playwright.sync_api import BrowserContext, Page, Route, expect
 
 from adaptive_rag.server.api.session import SESSION_COOKIE
 from adaptive_rag.server.audit import SIGNED_IN
@@ -289,6 +289,30 @@ def test_a_token_is_shown_once_and_revoked_after_a_question(
         dialog.get_by_role("button", name="Revoke", exact=True).click()
         expect(page.get_by_text("You have no tokens.")).to_be_visible()
         assert httpx.get(f"{team}/api/v1/me", headers=headers).status_code == 401
+        forgive(somebody, 401)
+
+
+def test_the_roles_that_somebody_may_give_are_those_that_the_server_names(team: str, visit: Visit) -> None:
+    def name_roles(route: Route) -> None:
+        answer = route.fetch()
+        content = answer.json()
+        for row in content.get("items", [content]):
+            row["roles"] = ["reader", "keeper_of_tides"]
+        route.fulfill(response=answer, json=content)
+
+    with visit(team) as somebody:
+        page = somebody.page
+        for path in ("me", "collections?*"):
+            page.route(f"**/api/v1/{path}", name_roles)
+        somebody.open("#/people/tokens")
+        sign_in(page, "ada")
+        expect(page.get_by_label("Role").get_by_role("option")).to_have_text(["Reader", "keeper of tides"])
+        page.goto(f"{team}/#/library/tides/members")
+        chosen = page.get_by_role("combobox", name="Role", exact=True)
+        expect(chosen.get_by_role("option")).to_have_text(["reader", "keeper of tides"])
+        expect(page.get_by_label("Role of ben")).to_have_value("reader")
+        expect(page.get_by_role("listitem").filter(has_text="wim")).to_contain_text("writer")
+        expect(page.get_by_label("Role of wim")).to_have_count(0)
         forgive(somebody, 401)
 
 

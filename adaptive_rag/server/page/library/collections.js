@@ -1,7 +1,7 @@
 /** All collections as cards, and a form for a new one. */
 import { html } from "../core/html.js";
 import { link, navigate } from "../core/route.js";
-import { formatBytes, t } from "../core/texts.js";
+import { formatBytes, labelFor, t } from "../core/texts.js";
 import { Form, openForm } from "../shell/form.js";
 import { mayCreateCollection, newCollectionForm } from "./new_collection.js";
 
@@ -29,6 +29,6 @@ export function Collections({ collections }) {
 export function Size({ collection: { documents, chunks, bytes, role } }) {
   const sizes = documents > 0 && [t("library_passages", { n: chunks }), formatBytes(bytes)];
   return html`<p class="small soft grow">
-    ${[t("library_documents", { n: documents })].concat(sizes || []).join(" · ")} <span class="badge">${t(`role_${role}`)}</span>
+    ${[t("library_documents", { n: documents })].concat(sizes || []).join(" · ")} <span class="badge">${labelFor("role", role)}</span>
   </p>`;
 }

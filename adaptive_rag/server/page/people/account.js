@@ -2,7 +2,7 @@
 import { get, put, remove } from "../core/api.js";
 import { html, useSignal } from "../core/html.js";
 import { collections, me, signInMethods, signOut } from "../core/session.js";
-import { t } from "../core/texts.js";
+import { labelFor, t } from "../core/texts.js";
 import { Field, Form } from "../shell/form.js";
 import { Loading, useLoaded } from "../shell/loaded.js";
 import { finishRemovals, notify } from "../shell/notices.js";
@@ -15,7 +15,9 @@ export function Account() {
 
 function UserCard() {
   const { name, is_admin } = /** @type {Me} */ (useSignal(me));
-  const roles = (useSignal(collections) ?? []).map((each) => `${each.name}: ${t(each.role)}`).join(" · ");
+  const roles = (useSignal(collections) ?? [])
+    .map((each) => `${each.name}: ${labelFor("", each.role)}`)
+    .join(" · ");
   return html`<section class="card row">
     <div class="grow"><h2>${name}</h2><p class="soft small">${is_admin ? t("server_admin") : roles || t("no_collections")}</p></div>
     <button onClick=${() => finishRemovals().then(signOut).catch(notify)}>${t("sign_out")}</button>
