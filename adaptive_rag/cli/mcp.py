@@ -9,7 +9,8 @@ from typer import Option
 from adaptive_rag.cli import options
 
 if TYPE_CHECKING:
-    from adaptive_rag.server.mcp_tools import Collections, ReadableCollection
+    from adaptive_rag.server.mcp_tools import Collections, OpenedCollection
+    from adaptive_rag.server.rates import Count
     from adaptive_rag.server.roles import Action
 
 NAME = "documents"
@@ -25,7 +26,7 @@ def mcp(
     reader = _LocalReader(options.collect_settings(assignments, index=index, model=model), about)
     from adaptive_rag.server.mcp import build_mcp
 
-    build_mcp(lambda: reader).run("stdio", show_banner=False)
+    build_mcp(lambda: reader, is_local=True).run("stdio", show_banner=False)
 
 
 class _LocalReader:
@@ -41,13 +42,12 @@ class _LocalReader:
         from adaptive_rag.server.answering import Answering
 
         context = make_context(settings)
-        self.id = context.user_id
         self.answering = Answering(server, settings)
         self._about, self._uri = about, str(context.index)
         # Open the index now, so that its faults reach the person who starts the command, not the agent.
         source_of(context)
 
-    def collections(self, limit: int, offset: int) -> Collections:
+    def collections(self, limit: int, offset: int, action: Action) -> Collections:
         """List the index as the only collection."""
         from adaptive_rag.index.sources import list_sources
         from adaptive_rag.server.mcp_tools import CollectionListed, Collections
@@ -59,14 +59,14 @@ class _LocalReader:
         )
         return Collections(collections=[collection][offset : offset + limit], total=1)
 
-    def open(self, collection: str, action: Action) -> ReadableCollection:
+    def open(self, collection: str, action: Action) -> OpenedCollection:
         """Return the index by its only name."""
-        from adaptive_rag.server.mcp_tools import ReadableCollection
+        from adaptive_rag.server.mcp_tools import OpenedCollection
         from adaptive_rag.server.problems import not_found
 
         if collection not in ("", NAME):
             raise not_found("collection")
-        return ReadableCollection(NAME, self._uri)
+        return OpenedCollection(NAME, self._uri)
 
-    def count(self) -> None:
+    def count(self, rate: Count) -> None:
         """Do nothing: the user of this machine has no rate limit."""

@@ -14,6 +14,7 @@ from typer import Argument, Option, Typer, prompt
 from adaptive_rag.cli import options
 from adaptive_rag.cli.output import print_json, print_line, print_note, print_plain, reporting_errors
 from adaptive_rag.errors import InputError
+from adaptive_rag.server.roles import Role
 
 if TYPE_CHECKING:
     from sqlalchemy.orm import Session
@@ -125,23 +126,16 @@ def disable(
 def token(
     name: Name,
     label: Annotated[str, Option("--label", help="What it is for.")] = "shell",
-    role: Annotated[
-        str, Option("--role", help="The highest role that it gives: reader, writer or admin.")
-    ] = "reader",
+    role: Annotated[Role, Option("--role", help="The highest role that it gives.")] = Role.READER,
     days: Annotated[int, Option("--days", min=1, max=3650, help="Days until it expires.")] = 90,
     data: options.Data = None,
 ) -> None:
     """Print a new API token of a user; it is shown only once."""
     with _database(data) as db:
         from adaptive_rag.server.accounts import issue_token
-        from adaptive_rag.server.roles import Role
         from adaptive_rag.server.tables import now
 
-        if role not in list(Role):
-            raise InputError(f"{role!r} is no role. The roles are: {', '.join(Role)}.")
-        _, secret = issue_token(
-            db, _find_user(db, name), label[:100], Role(role), now() + timedelta(days=days)
-        )
+        _, secret = issue_token(db, _find_user(db, name), label[:100], role, now() + timedelta(days=days))
         _record(db, "token.create", f"{name}: {label[:100]}")
     print_plain(f"{secret}\n")
 
@@ -235,9 +229,9 @@ def _find_user(db: Session, name: str) -> User:
 
 
 def _record(db: Session, action: str, subject: str) -> None:
-    from adaptive_rag.server.tables import Event
+    from adaptive_rag.server.audit import record_event
 
-    db.add(Event(user=None, address="shell", action=action, subject=subject))
+    record_event(db, "shell", None, action, subject)
 
 
 def _read_password(is_piped: bool) -> str | None:

@@ -9,14 +9,15 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 
 from fastapi import Request
-from sqlalchemy import ColumnElement, Select, exists, or_, select, true
+from sqlalchemy import ColumnElement, Select, exists, false, or_, select, true
 from sqlalchemy.exc import IntegrityError, OperationalError
-from sqlalchemy.orm import Session
+from sqlalchemy.orm import InstrumentedAttribute, Session
 
+from adaptive_rag.server.audit import address_of
 from adaptive_rag.server.database import release_connection
 from adaptive_rag.server.machine import THIS_MACHINE, admit_this_machine
 from adaptive_rag.server.problems import Problem, not_found
-from adaptive_rag.server.roles import Action, Role, lowest_with
+from adaptive_rag.server.roles import Action, Role, roles_with, roles_within
 from adaptive_rag.server.settings import ServerSettings
 from adaptive_rag.server.tables import (
     Collection,
@@ -47,28 +48,40 @@ class Caller:
     name: str
     # An admin of the server is admin of every collection.
     is_admin: bool
-    # the highest role that their token allows in any collection
+    # the role that their token allows at most, in any collection
     ceiling: Role = Role.ADMIN
     roles: Mapping[str, Role] = field(default_factory=dict)
     token_id: str | None = None
+    # where the request comes from
+    address: str = ""
 
     def role_in(self, collection_id: str) -> Role | None:
-        """Return the caller's role in a collection; None if it is not open to them."""
-        role = Role.ADMIN if self.is_admin else self.roles.get(collection_id)
-        return role.within(self.ceiling) if role else None
+        """Return the caller's role in a collection; None if they have none."""
+        return Role.ADMIN if self.is_admin else self.roles.get(collection_id)
+
+    def actions_in(self, collection_id: str) -> frozenset[Action]:
+        """Return what the caller may do in a collection: what both their role and their token allow."""
+        role = self.role_in(collection_id)
+        actions = role.actions & self.ceiling.actions if role else frozenset[Action]()
+        return actions if Action.SEE in actions else frozenset()
+
+    def may(self, action: Action, collection_id: str) -> bool:
+        """Return whether the caller may do an action in a collection."""
+        return action in self.actions_in(collection_id)
+
+    def roles_to_give(self, collection_id: str) -> list[Role]:
+        """Return the roles in a collection that the caller may give to others and take away from them."""
+        return roles_within(self.actions_in(collection_id)) if self.may(Action.MANAGE, collection_id) else []
 
     def may_administer(self) -> bool:
         """Return whether the caller may create collections and users."""
         return self.is_admin and Action.SERVE in self.ceiling.actions
 
-    def may(self, action: Action, collection_id: str) -> bool:
-        """Return whether the caller's role in a collection allows an action."""
-        role = self.role_in(collection_id)
-        return role is not None and action in role.actions
-
-    def collection_filter(self) -> ColumnElement[bool]:
-        """Return the SQL condition on `Collection` for the collections that are open to the caller."""
-        return true() if self.is_admin else Collection.id.in_(list(self.roles))
+    def collection_filter(self, action: Action) -> ColumnElement[bool]:
+        """Return the SQL condition for the collections in which the caller may do an action."""
+        if self.is_admin:  # their actions are the same in every collection
+            return true() if self.may(action, "") else false()
+        return Collection.id.in_([each for each in self.roles if self.may(action, each)])
 
 
 def identify(request: Request, db: Session) -> Caller:
@@ -82,15 +95,13 @@ def identify(request: Request, db: Session) -> Caller:
     if not has_users(db) and settings.oidc_issuer is None:
         # `serving.origins`, which allows Studio, applies only to LangGraph's server.
         admit_this_machine(request.scope, (), "server users")
-        user = this_machine_user(db)
-        request.app.state.services.answering.shared_id = user.id
-        return load_caller(db, user, Role.ADMIN)
+        return load_caller(db, this_machine_user(db), Role.ADMIN, address=address_of(request))
     scheme, _, secret = request.headers.get("authorization", "").partition(" ")
     if scheme.lower() == "bearer" and secret:
-        return load_caller_by_token(db, secret.strip(), is_session=False)
+        return _load_caller_by_token(request, db, secret.strip(), is_session=False)
     if session := request.cookies.get(cookie_name(SESSION_COOKIE, settings)):
         refuse_other_sites(request)
-        return load_caller_by_token(db, session, is_session=True)
+        return _load_caller_by_token(request, db, session, is_session=True)
     raise not_signed_in()
 
 
@@ -132,7 +143,7 @@ def hash_token(secret: str) -> str:
     return hashlib.sha256(secret.encode()).hexdigest()
 
 
-def load_caller_by_token(db: Session, secret: str, *, is_session: bool) -> Caller:
+def _load_caller_by_token(request: Request, db: Session, secret: str, *, is_session: bool) -> Caller:
     """Return the caller who sent a token; 401 if it is unknown or expired, or its user is disabled."""
     token = db.scalar(select(Token).where(Token.digest == hash_token(secret), Token.is_session == is_session))
     user = db.get(User, token.user_id) if token else None
@@ -140,7 +151,7 @@ def load_caller_by_token(db: Session, secret: str, *, is_session: bool) -> Calle
         raise not_signed_in()
     if token.used is None or now() - token.used > _LAST_USE_INTERVAL:
         _record_use(db, token)
-    return load_caller(db, user, token.role, token.id)
+    return load_caller(db, user, token.role, token.id, address_of(request))
 
 
 def _is_expired(token: Token) -> bool:
@@ -167,11 +178,13 @@ def _record_use(db: Session, token: Token) -> None:
         _log.warning("The last use of a token could not be recorded: %s", redact(str(error.orig)))
 
 
-def load_caller(db: Session, user: User, ceiling: Role, token_id: str | None = None) -> Caller:
+def load_caller(
+    db: Session, user: User, ceiling: Role, token_id: str | None = None, address: str = ""
+) -> Caller:
     """Return a user as a caller, with their current roles from the database."""
     rows = db.execute(select(Membership.collection_id, Membership.role).where(Membership.user_id == user.id))
     roles = {collection: role for collection, role in rows}
-    return Caller(user.id, user.name, user.is_admin, ceiling, roles, token_id)
+    return Caller(user.id, user.name, user.is_admin, ceiling, roles, token_id, address)
 
 
 def refuse_other_sites(request: Request, *, is_strict: bool = True) -> None:
@@ -195,25 +208,28 @@ def _is_own_origin(origin: str, request: Request) -> bool:
     return origin.partition("://")[2] == request.headers.get("host") and page_host(origin) is not None
 
 
-def require_collection(db: Session, caller: Caller, name: str, action: Action = Action.ASK) -> Collection:
-    """Return a collection by name, if the caller's role in it allows an action.
+def require_collection(db: Session, caller: Caller, name: str, action: Action) -> Collection:
+    """Return a collection by name, if the caller may do an action in it.
 
     Raises:
-        Problem: 404 if it is not open to them, whether it exists or not; 403 if their role is too low.
+        Problem: 404 if they may not see it, whether it exists or not; 403 if their role or their token does
+            not allow the action.
     """
     collection = db.scalar(select(Collection).where(Collection.name == name))
-    role = caller.role_in(collection.id) if collection else None
-    if collection is None or role is None:
+    actions = caller.actions_in(collection.id) if collection else frozenset[Action]()
+    if collection is None or not actions:
         raise not_found("collection")
-    if action not in role.actions:
-        detail = f"Your role in this collection is {role}. This needs the role {lowest_with(action)}."
+    if action not in actions:
+        detail = (
+            f"Your role in this collection, or your token, is too low: it must be {roles_with(action)[0]}."
+        )
         raise Problem(403, detail, type="role_too_low")
     release_connection(db)
     return collection
 
 
 def select_own_threads(caller: Caller) -> Select[Thread]:
-    """Return a query for the caller's own threads of which all collections are open to them now."""
+    """Return a query for the caller's own threads of which they may ask all collections now."""
     return _select_open_threads(caller).where(Thread.owner_id == caller.id)
 
 
@@ -221,35 +237,40 @@ def select_readable_threads(caller: Caller, *open_to: OpenTo) -> Select[Thread]:
     """Return a query for the caller's own threads, and those that are shared with them.
 
     A thread is shared with the caller by name, or is open to everybody in one of the ways `open_to`. Sharing
-    gives no right to a collection: all collections of the thread are open to the caller and to the owner.
+    gives no right to a collection: both the caller and the owner may ask all collections of the thread.
     """
     by_name = exists().where(Share.thread_id == Thread.id, Share.user_id == caller.id)
-    owner_is_member = exists().where(
-        Membership.user_id == User.id, Membership.collection_id == Thread.collection_id
+    closed_to_owner = exists().where(
+        ThreadCollection.thread_id == Thread.id, ~_owner_may_ask(ThreadCollection.collection_id)
     )
-    owner_is_member_of_other = exists().where(
-        Membership.user_id == Thread.owner_id, Membership.collection_id == ThreadCollection.collection_id
-    )
-    closed_collections = select(ThreadCollection.thread_id).where(
-        ThreadCollection.thread_id == Thread.id, ~owner_is_member_of_other.correlate(Thread, ThreadCollection)
-    )
+    owner_asks = _owner_may_ask(Thread.collection_id) & ~closed_to_owner.correlate(Thread)
     owner_reads = exists().where(
         User.id == Thread.owner_id,
         ~User.is_disabled,
         User.name != THIS_MACHINE,
-        or_(User.is_admin, owner_is_member & ~closed_collections.correlate(Thread).exists()),
+        or_(User.is_admin, owner_asks),
     )
     shared = or_(by_name, Thread.open_to.in_(open_to)) & owner_reads
     return _select_open_threads(caller).where(or_(Thread.owner_id == caller.id, shared))
 
 
+def _owner_may_ask(collection_id: InstrumentedAttribute[str]) -> ColumnElement[bool]:
+    """Return the SQL condition on `Thread` that its owner may ask a collection, as a member."""
+    memberships = exists().where(
+        Membership.user_id == Thread.owner_id,
+        Membership.collection_id == collection_id,
+        Membership.role.in_(roles_with(Action.ASK)),
+    )
+    # Named, because SQLAlchemy would take only the tables of the next query around this one from outside.
+    return memberships.correlate(Thread, ThreadCollection)
+
+
 def _select_open_threads(caller: Caller) -> Select[Thread]:
-    threads = select(Thread).join(Collection, Collection.id == Thread.collection_id)
+    is_open = caller.collection_filter(Action.ASK)
     others = select(ThreadCollection).join(Collection, Collection.id == ThreadCollection.collection_id)
-    closed_collections = others.where(
-        ThreadCollection.thread_id == Thread.id, ~caller.collection_filter()
-    ).correlate(Thread)
-    return threads.where(caller.collection_filter(), ~closed_collections.exists())
+    closed = others.where(ThreadCollection.thread_id == Thread.id, ~is_open).correlate(Thread)
+    threads = select(Thread).join(Collection, Collection.id == Thread.collection_id)
+    return threads.where(is_open, ~closed.exists())
 
 
 def thread_asks(collection_id: str) -> ColumnElement[bool]:

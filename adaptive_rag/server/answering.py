@@ -6,13 +6,14 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
+from dataclasses import dataclass
 from typing import Annotated, Any, Literal, cast
 
 from fastapi.concurrency import run_in_threadpool
 from pydantic import BaseModel, ConfigDict, Field
 
 from adaptive_rag.compare import Comparison
-from adaptive_rag.context import Context, Served, make_context
+from adaptive_rag.context import Context, Served, by_group, make_context
 from adaptive_rag.context.caller import (
     caller_settings,
     check_input,
@@ -37,9 +38,11 @@ from adaptive_rag.index.manifest import MANIFEST
 from adaptive_rag.index.sharding.united import UnitedIndex
 from adaptive_rag.query.history import MAX_QUESTION
 from adaptive_rag.runnable import AdaptiveRAG
+from adaptive_rag.server.access import Caller
 from adaptive_rag.server.conversations import Conversations
 from adaptive_rag.server.folders import SearchTarget
 from adaptive_rag.server.gate import Gate
+from adaptive_rag.server.machine import THIS_MACHINE
 from adaptive_rag.server.metrics import count_answer, track_question
 from adaptive_rag.server.model import ServerModel
 from adaptive_rag.server.problems import Problem
@@ -103,6 +106,18 @@ class Question(BareQuestion):
         return graph_input
 
 
+@dataclass(frozen=True)
+class Inquiry:
+    """A question with who asks it, what it searches, and the thread that stores it."""
+
+    question: BareQuestion
+    # None for the operator's own index
+    target: SearchTarget | None = None
+    # None for the operator
+    caller: Caller | None = None
+    thread_id: str | None = None
+
+
 class Answering:
     """Runs the graph with the operator's settings and those that a caller may choose.
 
@@ -132,8 +147,6 @@ class Answering:
         self._without_thread = AdaptiveRAG(store=store, **operator)
         self._with_threads = AdaptiveRAG(checkpointer=saver, store=store, **operator)
         self.gate = Gate(settings.max_running, settings.max_waiting, settings.max_per_person)
-        # On a server without users, the id of the user for everybody at this machine, once there is one.
-        self.shared_id: str | None = None
         self._time_limits = set[asyncio.Timeout]()
         self._is_stopping = False
 
@@ -144,23 +157,22 @@ class Answering:
             if not time_limit.expired():
                 time_limit.reschedule(asyncio.get_running_loop().time())
 
-    def context_for(
-        self, question: BareQuestion, target: SearchTarget | None, caller_id: str | None
-    ) -> Context:
-        """Return the settings of one question; a `target` of None means the operator's own index."""
-        nested = _nest_groups(question.settings)
+    def _context_for(self, inquiry: Inquiry) -> Context:
+        """Return the settings of one question."""
+        question, target = inquiry.question, inquiry.target
+        nested = by_group(question.settings)
         check_settings(self._caller_settings, nested)
         allowed = self._caller_settings.model_validate(nested).model_dump(exclude_none=True)
         if where := self.condition(question.only, allowed.get("where", "")):
             allowed["where"] = where
-        index: dict[str, Any] = {}
+        own: dict[str, Any] = {"user_id": inquiry.caller.id} if inquiry.caller else {}
         if target:
             source = self.open_index(target)
             # A path is enough to name a single index, and keeps the settings plain data.
-            index["index"] = source if target.hidden or target.others else str(target.index)
+            own["index"] = source if target.hidden or target.others else str(target.index)
         learned_router = self._settings.learned_router
         model, access = self._model.question_settings() if self._model else ({}, None)
-        context = make_context(self._operator, model, allowed, index, user_id=caller_id)
+        context = make_context(self._operator, model, allowed, own)
         router = learned_router if learned_router.exists() else None
         return context.for_caller(Served(router, access, question.only.to_metadata()))
 
@@ -176,7 +188,8 @@ class Answering:
         """
         if not target.others:
             return self._open_one_index(target)
-        indexes = {part.name: self._open_one_index(part) for part in (target, *target.others)}
+        parts = (target, *target.others)
+        indexes = {part.name: self._open_one_index(part, is_one_of_several=True) for part in parts}
         try:
             return UnitedIndex(indexes)
         except IndexMismatchError:
@@ -186,9 +199,9 @@ class Answering:
             )
             raise Problem(409, detail, type="models_differ") from None
 
-    def _open_one_index(self, target: SearchTarget) -> Index:
+    def _open_one_index(self, target: SearchTarget, *, is_one_of_several: bool = False) -> Index:
         if not (target.index / MANIFEST).exists():
-            if target.name:
+            if is_one_of_several:
                 raise Problem(409, f"{target.name} has no documents to search yet. Leave it out.")
             detail = "This collection has no documents to search yet. Add some, and ask again."
             raise Problem(409, detail, type="no_documents")
@@ -200,31 +213,21 @@ class Answering:
         assert isinstance(index, Index), "the server makes indexes without shards"
         return index.without(target.hidden) if target.hidden else index
 
-    async def answer(
-        self,
-        question: BareQuestion,
-        target: SearchTarget | None,
-        caller_id: str | None,
-        thread_id: str | None = None,
-    ) -> OutputState:
-        """Answer a question, in a thread if there is a `thread_id`."""
-        async with self._prepare_call(question, target, caller_id, thread_id) as (rag, arguments):
+    async def answer(self, inquiry: Inquiry) -> OutputState:
+        """Answer a question."""
+        async with self._prepare_call(inquiry) as (rag, arguments):
             started = time.perf_counter()
             output = await rag.ainvoke(**arguments)
             count_answer(output, time.perf_counter() - started)
             return output
 
-    async def search(
-        self, question: BareQuestion, target: SearchTarget | None, caller_id: str | None
-    ) -> RetrievalState:
+    async def search(self, inquiry: Inquiry) -> RetrievalState:
         """Find the passages from which a question would be answered."""
-        async with self._prepare_call(question, target, caller_id) as (_, arguments):
+        async with self._prepare_call(inquiry) as (_, arguments):
             return cast(RetrievalState, await self._retrieval.ainvoke(**arguments))
 
     @asynccontextmanager
-    async def stream(
-        self, question: BareQuestion, target: SearchTarget, caller_id: str, thread_id: str | None = None
-    ) -> AsyncIterator[AsyncIterator[dict[str, Any]]]:
+    async def stream(self, inquiry: Inquiry) -> AsyncIterator[AsyncIterator[dict[str, Any]]]:
         """Yield the chunks of `AdaptiveRAG.astream` with drafts and steps, while the question is answered.
 
         A separate task answers it. The task does not wait for a slow reader, and is cancelled if the block
@@ -236,7 +239,7 @@ class Answering:
         async def fill_queue() -> None:
             started, last = time.perf_counter(), None
             try:
-                async with self._prepare_call(question, target, caller_id, thread_id) as (rag, arguments):
+                async with self._prepare_call(inquiry) as (rag, arguments):
                     async for chunk in rag.astream(**arguments, drafts=True, steps=True):
                         if "answer" in chunk:
                             last = chunk
@@ -266,11 +269,10 @@ class Answering:
             task.cancel()
             await asyncio.wait({task})
 
-    async def compare(
-        self, question: BareQuestion, routes: Sequence[str], target: SearchTarget, caller_id: str
-    ) -> Comparison:
+    async def compare(self, inquiry: Inquiry, routes: Sequence[str]) -> Comparison:
         """Answer a question by several routes, one after the other, and compare the answers."""
-        async with self._prepare_call(question, target, caller_id) as (rag, arguments):
+        question = inquiry.question
+        async with self._prepare_call(inquiry) as (rag, arguments):
             comparison = await rag.acompare(
                 question.question,
                 routes=routes,
@@ -282,30 +284,26 @@ class Answering:
         return comparison
 
     @asynccontextmanager
-    async def _prepare_call(
-        self,
-        question: BareQuestion,
-        target: SearchTarget | None,
-        caller_id: str | None,
-        thread_id: str | None = None,
-    ) -> AsyncIterator[tuple[AdaptiveRAG, dict[str, Any]]]:
+    async def _prepare_call(self, inquiry: Inquiry) -> AsyncIterator[tuple[AdaptiveRAG, dict[str, Any]]]:
         """Reserve a place in the gate, and the thread; yield the graph and the arguments to call it with.
 
         Errors in the block are converted to errors that callers may read.
         """
-        check_input(question.as_input(), self._serving)
-        arguments: dict[str, Any] = {
-            "input": question.as_input(),
-            # This may open an index, which takes a while.
-            "context": await run_in_threadpool(self.context_for, question, target, caller_id),
-        }
+        graph_input, caller, thread_id = inquiry.question.as_input(), inquiry.caller, inquiry.thread_id
+        check_input(graph_input, self._serving)
+        # This may open an index, which takes a while.
+        context = await run_in_threadpool(self._context_for, inquiry)
+        arguments: dict[str, Any] = {"input": graph_input, "context": context}
         # Without users, one user stands for many people, so the limit per person does not apply.
-        person = None if caller_id == self.shared_id else caller_id
+        person = caller.id if caller and caller.name != THIS_MACHINE else None
         rag = self._without_thread
         thread: AbstractAsyncContextManager[None] = nullcontext()
         if thread_id is not None:
             assert self._conversations is not None, "this server stores no threads"
-            rag, thread = self._with_threads, self._conversations.reserve(thread_id, question.question)
+            rag, thread = (
+                self._with_threads,
+                self._conversations.reserve(thread_id, inquiry.question.question),
+            )
             arguments |= {"config": {"configurable": {"thread_id": thread_id}}, "durability": "exit"}
         try:
             with track_question(), deadline():
@@ -334,15 +332,3 @@ class Answering:
                 yield
             finally:
                 self._time_limits.discard(time_limit)
-
-
-def _nest_groups(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Nest settings under their groups, such as {"retrieval.alpha": 1} to {"retrieval": {"alpha": 1}}."""
-    nested: dict[str, Any] = {}
-    for name, value in settings.items():
-        group, dot, part = name.partition(".")
-        if dot and isinstance(nested.setdefault(group, {}), dict):
-            nested[group][part] = value
-        else:
-            nested[name] = value
-    return nested

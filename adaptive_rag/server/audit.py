@@ -16,9 +16,9 @@ SIGNED_IN = "sign-in"
 KNOWN_PLACE = timedelta(days=90)
 
 
-def record_event(db: Session, request: Request, name: str | None, action: str, subject: str = "") -> None:
+def record_event(db: Session, address: str, name: str | None, action: str, subject: str = "") -> None:
     """Add an entry to the audit log, without committing."""
-    db.add(Event(user=name, address=address_of(request)[:64], action=action, subject=subject[:1000]))
+    db.add(Event(user=name, address=address[:64], action=action, subject=subject[:1000]))
 
 
 def address_of(request: Request) -> str:

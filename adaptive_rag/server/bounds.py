@@ -34,10 +34,10 @@ _SMALL = BodyLimits(65_536, 1000)
 # The limits for each route; the first pattern that matches the path applies.
 _ROUTES: tuple[tuple[re.Pattern[str], BodyLimits | None], ...] = (
     (re.compile(r"/api/v1/collections/[^/]+/documents/?"), None),  # see api/uploads.py
+    (re.compile(r"/api/v1/(me/profile|collections(/[^/]+)?)/?"), _TEXTS),
     (re.compile(r"/api/v1/(session|tokens|users|me|model)(/.*)?"), BodyLimits(16_384, 100)),
     (re.compile(r"/api/v1/(.*/)?(ask|ask/events|compare)/?|/v1/chat/completions/?"), _QUESTION),
     (re.compile(r"/api/v1/.*/(feedback|notes(/[^/]+)?)/?|/mcp/?"), _TEXTS),
-    (re.compile(r"/api/v1/(profile|collections(/[^/]+)?)/?"), _TEXTS),
 )
 _STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.DOTALL)
 _BRACKET = re.compile(rb"[\[{]|[\]}]")

@@ -21,7 +21,7 @@ from adaptive_rag.server.audit import record_event
 from adaptive_rag.server.database import Db, release_connection
 from adaptive_rag.server.folders import CollectionFolder
 from adaptive_rag.server.problems import Problem, require_found
-from adaptive_rag.server.rates import Rates
+from adaptive_rag.server.rates import Count, Rates
 from adaptive_rag.server.roles import Action
 from adaptive_rag.server.services import Services
 from adaptive_rag.server.tables import Collection, Document, Job, OpenTo, Thread
@@ -43,12 +43,17 @@ class Call:
 
     def record_event(self, action: str, subject: str = "") -> None:
         """Add an entry to the audit log, without committing."""
-        record_event(self.db, self.request, self.caller.name, action, subject)
+        record_event(self.db, self.caller.address, self.caller.name, action, subject)
 
     def commit(self, action: str, subject: str = "") -> None:
         """Commit the changes of the route with an entry in the audit log."""
         self.record_event(action, subject)
         self.db.commit()
+
+    def open_collection(self, name: str, action: Action) -> CollectionCall:
+        """Return the call with a collection; refuse (404, 403) if the caller may not do the action in it."""
+        row = require_collection(self.db, self.caller, name, action)
+        return CollectionCall(self.request, self.db, self.services, self.caller, row)
 
 
 @dataclass(frozen=True)
@@ -100,8 +105,7 @@ def _require_admin(call: AnyCall) -> Call:
 
 def _require_action(action: Action) -> Callable[..., CollectionCall]:
     def find(collection: Annotated[str, Path(max_length=200)], call: AnyCall) -> CollectionCall:
-        row = require_collection(call.db, call.caller, collection, action)
-        return CollectionCall(call.request, call.db, call.services, call.caller, row)
+        return call.open_collection(collection, action)
 
     return find
 
@@ -115,7 +119,7 @@ def _find_thread_in(select_threads: Callable[[Caller], Select[Thread]]) -> Calla
     return find
 
 
-def _count_with(count: Callable[[Rates, Caller], None]) -> Any:
+def _count_with(count: Count) -> Any:
     async def count_call(call: AnyCall) -> None:
         count(call.services.rates, call.caller)
 
@@ -129,7 +133,8 @@ ReadableThreadCall = Annotated[
     ThreadCall,
     Depends(_find_thread_in(lambda caller: select_readable_threads(caller, OpenTo.LINK, OpenTo.COLLECTION))),
 ]
-# Calls about the collection that a path names; refused if the caller's role does not allow the action.
+# Calls about the collection that a path names; refused if the caller may not do the action in it.
+SeeCall = Annotated[CollectionCall, Depends(_require_action(Action.SEE))]
 AskCall = Annotated[CollectionCall, Depends(_require_action(Action.ASK))]
 VoteCall = Annotated[CollectionCall, Depends(_require_action(Action.VOTE))]
 ReadCall = Annotated[CollectionCall, Depends(_require_action(Action.READ))]

@@ -37,11 +37,11 @@ _PARTIAL, _DELETED = ".partial", ".deleted"
 
 @dataclass(frozen=True)
 class SearchTarget:
-    """The index that a question searches; `hidden` are deleted documents that it may still hold."""
+    """A collection that a question searches; `hidden` are deleted documents that its index may still hold."""
 
+    name: str
     index: Path
     hidden: frozenset[str] = frozenset()
-    name: str = ""
     # further collections to search together with it
     others: tuple[SearchTarget, ...] = ()
 

@@ -13,7 +13,7 @@ from sqlalchemy import Engine, Row, select
 from sqlalchemy.orm import Session
 
 from adaptive_rag.server.access import Caller, may_still_read
-from adaptive_rag.server.problems import Problem
+from adaptive_rag.server.problems import busy
 from adaptive_rag.server.tables import Job
 
 POLL_SECONDS = 0.3
@@ -52,7 +52,7 @@ class Followers:
         """Follow a job during the block; more than `MOST_PER_PERSON` jobs of one person are refused (429)."""
         if sum(follower.caller.id == caller.id for follower in self._followers) >= MOST_PER_PERSON:
             detail = f"You follow {MOST_PER_PERSON} jobs already. Close a stream, or ask for the job itself."
-            raise Problem(429, detail, {"Retry-After": str(RETRY_AFTER_SECONDS)}, type="busy")
+            raise busy(detail, RETRY_AFTER_SECONDS)
         follower = Follower(caller, job)
         self._followers.add(follower)
         if self._poll_task is None:

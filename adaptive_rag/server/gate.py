@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from adaptive_rag.server.problems import Problem
+from adaptive_rag.server.problems import busy
 
 RETRY_AFTER_SECONDS = 5
 
@@ -27,9 +27,10 @@ class Gate:
         """Wait for a place and hold it during the block; refuse (429) if too many wait already."""
         if person is not None and self._per_person[person] >= self._max_per_person:
             detail = f"You have {self._max_per_person} questions under way. Ask again when one is answered."
-            raise _busy(detail)
+            raise busy(detail, RETRY_AFTER_SECONDS)
         if self.in_progress >= self._max_in_progress:
-            raise _busy("The server answers as many questions as it can. Ask again in a few seconds.")
+            detail = "The server answers as many questions as it can. Ask again in a few seconds."
+            raise busy(detail, RETRY_AFTER_SECONDS)
         self.in_progress += 1
         self._per_person[person or ""] += 1
         try:
@@ -38,7 +39,3 @@ class Gate:
         finally:
             self.in_progress -= 1
             self._per_person -= Counter([person or ""])  # drops people without questions
-
-
-def _busy(detail: str) -> Problem:
-    return Problem(429, detail, {"Retry-After": str(RETRY_AFTER_SECONDS)}, type="busy")

@@ -5,7 +5,9 @@ from __future__ import annotations
 import functools
 import logging
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from importlib.metadata import version
+from types import MethodType
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from sqlalchemy.orm import Session
@@ -15,25 +17,31 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from adaptive_rag.errors import import_extra
-from adaptive_rag.server.access import Caller, identify, refuse_other_sites, require_collection
+from adaptive_rag.server.access import refuse_other_sites
+from adaptive_rag.server.answering import Answering
+from adaptive_rag.server.api.collections import fetch_collections
+from adaptive_rag.server.api.forms import Window
+from adaptive_rag.server.calls import Call, authenticate
+from adaptive_rag.server.database import release_connection
 from adaptive_rag.server.mcp_tools import (
     LONGEST_TEXT,
     PASSAGE_URI,
+    TOOLS,
     CollectionListed,
     Collections,
-    ReadableCollection,
+    OpenedCollection,
     ToolCaller,
     Tools,
     require_single,
 )
 from adaptive_rag.server.problems import to_problem
+from adaptive_rag.server.rates import Count
 from adaptive_rag.server.roles import Action
+from adaptive_rag.server.services import services_of
 
 if TYPE_CHECKING:
     from fastmcp import FastMCP
     from fastmcp.server.http import StarletteWithLifespan
-
-    from adaptive_rag.server.services import Services
 
 NAME, PATH = "adaptive-rag", "/mcp"
 INSTRUCTIONS = (
@@ -46,8 +54,10 @@ Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
 
 
-def build_mcp(get_caller: Callable[[], ToolCaller]) -> FastMCP:
+def build_mcp(get_caller: Callable[[], ToolCaller], *, is_local: bool = False) -> FastMCP:
     """Build the MCP server; `get_caller` returns the caller of the current request.
+
+    For an index on this machine (`is_local`), it has only the tools that need no server.
 
     Raises:
         MissingExtraError: a package of the extra `server` is not installed.
@@ -69,9 +79,12 @@ def build_mcp(get_caller: Callable[[], ToolCaller]) -> FastMCP:
         mask_error_details=True,
         middleware=[_validation_middleware()],
     )
-    annotations = ToolAnnotations(read_only_hint=True, idempotent_hint=True, open_world_hint=False)
-    for tool in (tools.ask, tools.search, tools.read_document, tools.list_documents, tools.list_collections):
-        server.tool(_convert_errors(tool), annotations=annotations)
+    for tool in TOOLS:
+        if tool.is_local or not is_local:
+            reads = tool.is_read_only
+            hints = ToolAnnotations(read_only_hint=reads, idempotent_hint=reads, open_world_hint=False)
+            count = functools.partial(_count, get_caller, tool.rate)
+            server.tool(_guard(MethodType(tool.method, tools), count), annotations=hints)
     # The name of a document is only compared with the names in the index and never used as a path. An index
     # on this machine may name documents by their full paths, which the security check would refuse.
     server.resource(
@@ -80,24 +93,32 @@ def build_mcp(get_caller: Callable[[], ToolCaller]) -> FastMCP:
         description=f"Text of a document as it is indexed, {LONGEST_TEXT:,} characters at most.",
         mime_type="text/plain",
         security=ResourceSecurity(exempt_params={"document"}),
-    )(_convert_errors(tools.passage))
+    )(_guard(tools.passage))
     return server
 
 
-def _convert_errors(tool: Callable[Arguments, Awaitable[Result]]) -> Callable[Arguments, Awaitable[Result]]:
-    """Wrap a tool so that its errors become one sentence. Faults of the server are logged."""
+def _count(get_caller: Callable[[], ToolCaller], rate: Count | None) -> None:
+    if rate is not None:
+        get_caller().count(rate)
+
+
+def _guard(
+    tool: Callable[Arguments, Awaitable[Result]], count: Callable[[], object] = lambda: None
+) -> Callable[Arguments, Awaitable[Result]]:
+    """Wrap a tool: count its calls, and convert its errors to one sentence. Faults are logged."""
     from fastmcp.exceptions import ToolError
 
     @functools.wraps(tool)
-    async def call_with_plain_errors(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
+    async def call(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
         try:
+            count()
             return await tool(*args, **kwargs)
         except Exception as error:
             detail = to_problem(error).detail
         # On a higher level, fastmcp's log would contain the names of documents.
         raise ToolError(detail, log_level=logging.DEBUG)
 
-    return call_with_plain_errors
+    return call
 
 
 def _validation_middleware() -> Any:
@@ -122,21 +143,21 @@ def _validation_middleware() -> Any:
     return PlainValidation()
 
 
+@dataclass(frozen=True)
 class HttpCaller:
     """The caller of an HTTP request, and the collections that are open to them."""
 
-    def __init__(self, caller: Caller, services: Services) -> None:
-        self.id: str | None = caller.id
-        self.answering = services.answering
-        self._caller, self._services = caller, services
+    call: Call
 
-    def collections(self, limit: int, offset: int) -> Collections:
-        """List the collections that are open to the caller."""
-        from adaptive_rag.server.api.collections import fetch_collections
-        from adaptive_rag.server.api.forms import Window
+    @property
+    def answering(self) -> Answering:
+        """What answers their questions."""
+        return self.call.services.answering
 
-        with self._db() as db:
-            page = fetch_collections(db, self._caller, Window(limit, offset))
+    def collections(self, limit: int, offset: int, action: Action) -> Collections:
+        """List the collections in which the caller may do an action."""
+        page = fetch_collections(self.call, Window(limit, offset), action)
+        release_connection(self.call.db)
         listed = [
             CollectionListed(
                 name=row.name, description=row.description, documents=row.documents, passages=row.chunks
@@ -145,19 +166,20 @@ class HttpCaller:
         ]
         return Collections(collections=listed, total=page.total)
 
-    def open(self, collection: str, action: Action) -> ReadableCollection:
+    def open(self, collection: str, action: Action) -> OpenedCollection:
         """Return a collection in which the caller may do an action; "" means the only one."""
-        name = collection or require_single([row.name for row in self.collections(2, 0).collections])
-        with self._db() as db:
-            target = self._services.search_target(require_collection(db, self._caller, name, action))
-        return ReadableCollection(name, str(target.index), target)
+        name = collection or self._only_collection(action)
+        call = self.call.open_collection(name, action)
+        return OpenedCollection(name, str(call.folder.index), call)
 
-    def count(self) -> None:
-        """Count a question or a search against the caller's rate limit."""
-        self._services.rates.count_question(self._caller)
+    def _only_collection(self, action: Action) -> str:
+        # If the action is allowed in none, the refusal is about the only one that they may see.
+        found = self.collections(2, 0, action).collections or self.collections(2, 0, Action.SEE).collections
+        return require_single([row.name for row in found])
 
-    def _db(self) -> Session:
-        return Session(self._services.engine, expire_on_commit=False)
+    def count(self, rate: Count) -> None:
+        """Count a call against a rate limit of the caller."""
+        rate(self.call.services.rates, self.call.caller)
 
 
 def build_mcp_app() -> StarletteWithLifespan:
@@ -184,15 +206,13 @@ class _AuthenticatedApp:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         request = Request(scope)
-        request.state.tool_caller = await run_in_threadpool(_identify_caller, request)
-        await self._app(scope, receive, send)
-
-
-def _identify_caller(request: Request) -> HttpCaller:
-    services: Services = request.app.state.services
-    refuse_other_sites(request, is_strict=False)
-    with Session(services.engine, expire_on_commit=False) as db:
-        return HttpCaller(identify(request, db), services)
+        refuse_other_sites(request, is_strict=False)
+        db = Session(services_of(request).engine, expire_on_commit=False)
+        try:
+            request.state.tool_caller = HttpCaller(await run_in_threadpool(authenticate, request, db))
+            await self._app(scope, receive, send)
+        finally:
+            await run_in_threadpool(db.close)
 
 
 def _current_caller() -> HttpCaller:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Protocol
 from urllib.parse import quote
@@ -16,11 +16,13 @@ from adaptive_rag.index.manifest import SourceRecord, read_manifest
 from adaptive_rag.index.sharding.layout import shard_uris
 from adaptive_rag.index.sources import read_chunks
 from adaptive_rag.ingest.archives import owners_of
-from adaptive_rag.server.answering import SETTINGS, Answering, Question, QuestionText, Situation
+from adaptive_rag.server.answering import SETTINGS, Answering, Inquiry, Question, QuestionText, Situation
 from adaptive_rag.server.api.documents import cut_text
 from adaptive_rag.server.api.forms import Confidence, Grounding
+from adaptive_rag.server.calls import CollectionCall
 from adaptive_rag.server.folders import SearchTarget
 from adaptive_rag.server.problems import not_found
+from adaptive_rag.server.rates import Count, Rates
 from adaptive_rag.server.roles import Action
 from adaptive_rag.state import Citation
 from adaptive_rag.text.places import format_place, place_at
@@ -135,30 +137,39 @@ class TextPart(BaseModel):
 
 
 @dataclass(frozen=True)
-class ReadableCollection:
-    """A collection that is open to the caller, with its place in storage."""
+class OpenedCollection:
+    """A collection in which the caller may do the action of a tool, with its place in storage."""
 
     name: str
     uri: str
-    # None for the operator's own index
-    searched: SearchTarget | None = None
+    # the call as a route of the REST API gets it; None for the operator's own index
+    call: CollectionCall | None = None
+
+    @property
+    def target(self) -> SearchTarget | None:
+        """What a question searches; None for the operator's own index."""
+        return self.call.services.search_target(self.call.collection) if self.call else None
+
+    def inquiry(self, question: Question) -> Inquiry:
+        """Return a question of the caller to the collection."""
+        return Inquiry(question, self.target, self.call.caller if self.call else None)
 
 
 class ToolCaller(Protocol):
     """The user for whom an agent calls the tools, with the collections that are open to them."""
 
-    answering: Answering
-    # the id under which their profile is stored
-    id: str | None
+    @property
+    def answering(self) -> Answering:
+        """What answers the user's questions."""
 
-    def collections(self, limit: int, offset: int) -> Collections:
-        """List the collections that are open to the user."""
+    def collections(self, limit: int, offset: int, action: Action) -> Collections:
+        """List the collections in which the user may do an action."""
 
-    def open(self, collection: str, action: Action) -> ReadableCollection:
+    def open(self, collection: str, action: Action) -> OpenedCollection:
         """Return a collection in which the user may do an action; "" means the only one."""
 
-    def count(self) -> None:
-        """Count a question or a search; refuse (429) one over the rate limit."""
+    def count(self, rate: Count) -> None:
+        """Count a call against a rate limit of the user; refuse (429) one over the limit."""
 
 
 class Tools:
@@ -180,9 +191,9 @@ class Tools:
 
         Use this if the user wants an answer. If the documents do not hold one, it says so.
         """
-        caller, opened = await self._open(collection, Action.ASK, is_counted=True)
+        caller, opened = await self._open(collection, Action.ASK)
         request = Question(question=question, user_context=user_context, settings=settings or {})
-        output = await caller.answering.answer(request, opened.searched, caller.id)
+        output = await caller.answering.answer(opened.inquiry(request))
         return Answered(
             answer=output["answer"],
             citations=[_describe_citation(opened, citation) for citation in output["citations"]],
@@ -211,10 +222,10 @@ class Tools:
 
         Use this to read the sources yourself, or to compare what several documents say.
         """
-        caller, opened = await self._open(collection, is_counted=True)
+        caller, opened = await self._open(collection, Action.READ)
         settings = {"k": min(limit, caller.answering.max_k), "where": where or None}
         request = Question(question=query, settings=settings)
-        output = await caller.answering.search(request, opened.searched, caller.id)
+        output = await caller.answering.search(opened.inquiry(request))
         passages = [
             Passage(
                 **_span_fields(opened, chunk["source"], chunk["start"], chunk["end"]),
@@ -246,7 +257,7 @@ class Tools:
         Use this to see the text around a passage, whose start and end count in the same text. If the returned
         end is less than the length, there is more to read.
         """
-        _, opened = await self._open(collection)
+        _, opened = await self._open(collection, Action.READ)
         return await run_in_threadpool(_read_text, opened, document, start, end)
 
     async def list_documents(
@@ -258,30 +269,50 @@ class Tools:
         offset: Offset = 0,
     ) -> Documents:
         """List the documents of a collection by name, at most 200 at once."""
-        _, opened = await self._open(collection)
+        _, opened = await self._open(collection, Action.READ)
         return await run_in_threadpool(_list_documents, opened, part, offset)
 
     async def list_collections(self, offset: Offset = 0) -> Collections:
-        """List the collections that can be asked, with their descriptions, at most 200 at once."""
-        return await run_in_threadpool(self._get_caller().collections, MOST_LISTED, offset)
+        """List the collections that are open to you, with their descriptions, at most 200 at once."""
+        return await run_in_threadpool(self._get_caller().collections, MOST_LISTED, offset, Action.SEE)
 
     async def passage(self, collection: str, document: str, start: str = "0", end: str = "") -> str:
         """Return a part of a document's text."""
         if not (start.isdecimal() and (end or "0").isdecimal()):
             raise InputError("start and end count characters: expected whole numbers.")
-        _, opened = await self._open(collection)
+        _, opened = await self._open(collection, Action.READ)
         return (
             await run_in_threadpool(_read_text, opened, document, int(start), int(end) if end else None)
         ).text
 
-    async def _open(
-        self, collection: str, action: Action = Action.READ, *, is_counted: bool = False
-    ) -> tuple[ToolCaller, ReadableCollection]:
+    async def _open(self, collection: str, action: Action) -> tuple[ToolCaller, OpenedCollection]:
         caller = self._get_caller()
-        if is_counted:
-            caller.count()
-        opened = await run_in_threadpool(caller.open, collection, action)
-        return caller, opened
+        return caller, await run_in_threadpool(caller.open, collection, action)
+
+
+@dataclass(frozen=True)
+class Tool:
+    """A row of the table of tools."""
+
+    method: Callable[..., Awaitable[BaseModel]]
+    is_read_only: bool = True
+    # Whether it also exists for an index on this machine, which has no server.
+    is_local: bool = True
+    # The rate limit that its calls count against. A tool that writes needs one.
+    rate: Count | None = None
+
+    def __post_init__(self) -> None:
+        assert self.is_read_only or self.rate, "what a caller may write has a rate limit"
+
+
+# A new tool is a method above and a row here.
+TOOLS = (
+    Tool(Tools.ask, rate=Rates.count_question),
+    Tool(Tools.search, rate=Rates.count_question),
+    Tool(Tools.read_document),
+    Tool(Tools.list_documents),
+    Tool(Tools.list_collections),
+)
 
 
 def require_single(names: Sequence[str]) -> str:
@@ -291,17 +322,18 @@ def require_single(names: Sequence[str]) -> str:
     return names[0]
 
 
-def _list_sources(opened: ReadableCollection) -> Mapping[str, SourceRecord]:
+def _list_sources(opened: OpenedCollection) -> Mapping[str, SourceRecord]:
     location, records = open_location(opened.uri), dict[str, SourceRecord]()
     for uri in shard_uris(location) or [opened.uri]:
         if manifest := read_manifest(open_location(uri)):
             records |= manifest.sources
-    hidden = opened.searched.hidden if opened.searched else frozenset()
+    target = opened.target
+    hidden = target.hidden if target else frozenset()
     visible = sorted(records.items())
     return {name: record for name, record in visible if hidden.isdisjoint(owners_of(name, record.start))}
 
 
-def _read_text(opened: ReadableCollection, document: str, start: int, end: int | None) -> TextPart:
+def _read_text(opened: OpenedCollection, document: str, start: int, end: int | None) -> TextPart:
     # Only full names are accepted: a search by a part of the name or by a path would reveal other documents.
     if document not in _list_sources(opened):
         raise not_found("document")
@@ -311,7 +343,7 @@ def _read_text(opened: ReadableCollection, document: str, start: int, end: int |
     return TextPart(document=document, start=start, end=end, length=length, text=text, collection=opened.name)
 
 
-def _list_documents(opened: ReadableCollection, part: str, offset: int) -> Documents:
+def _list_documents(opened: OpenedCollection, part: str, offset: int) -> Documents:
     documents = [
         DocumentListed(document=source, passages=record.chunks, notes=list(record.notes))
         for source, record in _list_sources(opened).items()
@@ -322,7 +354,7 @@ def _list_documents(opened: ReadableCollection, part: str, offset: int) -> Docum
     )
 
 
-def _describe_citation(opened: ReadableCollection, citation: Citation) -> Cited:
+def _describe_citation(opened: OpenedCollection, citation: Citation) -> Cited:
     return Cited(
         **_span_fields(opened, citation["source"], citation["start"], citation["end"]),
         place=format_place(citation["place"]),
@@ -331,7 +363,7 @@ def _describe_citation(opened: ReadableCollection, citation: Citation) -> Cited:
     )
 
 
-def _span_fields(opened: ReadableCollection, source: str, start: int, end: int) -> dict[str, Any]:
+def _span_fields(opened: OpenedCollection, source: str, start: int, end: int) -> dict[str, Any]:
     place = "/".join(quote(name, safe="") for name in (opened.name, source))
     uri = f"{PASSAGE_URI}{place}?start={start}&end={end}"
     return {"document": source, "start": start, "end": end, "uri": uri}

@@ -11,7 +11,7 @@ from functools import cache
 from argon2 import PasswordHasher
 from argon2.exceptions import InvalidHashError, VerificationError
 
-from adaptive_rag.server.problems import Problem
+from adaptive_rag.server.problems import busy
 
 # Only the length of a new password is checked, as NIST SP 800-63B recommends. The maximum bounds requests.
 SHORTEST, LONGEST = 12, 200
@@ -56,9 +56,7 @@ def _reserve(address: str) -> Iterator[None]:
     """Wait until a password can be checked; refuse (429) if too many are waiting."""
     with _lock:
         if _checks_by_address.total() >= MOST_CHECKS or _checks_by_address[address] >= MOST_FROM_ADDRESS:
-            raise Problem(
-                429, "Too many people are signing in at the moment. Try again.", {"Retry-After": "2"}
-            )
+            raise busy("Too many people are signing in at the moment. Try again.", 2, "too_often")
         _checks_by_address[address] += 1
     try:
         with _RUNNING:

@@ -74,6 +74,11 @@ class Problem(HTTPException):
         self.type = type
 
 
+def busy(detail: str, seconds: int, type: ProblemType = "busy") -> Problem:
+    """Return a refusal (429) of what is allowed again after some seconds."""
+    return Problem(429, detail, {"Retry-After": str(seconds)}, type=type)
+
+
 def not_found(kind: str) -> Problem:
     """Return the refusal of something that does not exist or is not open to the caller: one text for both."""
     return Problem(404, f"There is no such {kind}, or it is not open to you.", type="not_found")

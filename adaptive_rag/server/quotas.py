@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import reduce
 from operator import add
+from typing import NamedTuple
 
 from sqlalchemy import ColumnElement, Select, Text, cast, func, select
 from sqlalchemy.orm import Session
@@ -15,13 +16,20 @@ from adaptive_rag.server.machine import THIS_MACHINE
 from adaptive_rag.server.problems import Problem
 from adaptive_rag.server.tables import Feedback, Note, Share, Thread, Token
 
-# How many of each kind one person may keep.
-MOST_PER_PERSON = {"threads": 1000, "tokens": 100, "notes": 2000, "opinions on answers": 5000}
-_OWNED_BY: dict[str, Callable[[str], ColumnElement[bool]]] = {
-    "threads": lambda user: Thread.owner_id == user,
-    "tokens": lambda user: (Token.user_id == user) & ~Token.is_session,
-    "notes": lambda user: Note.owner_id == user,
-    "opinions on answers": lambda user: Feedback.owner_id == user,
+
+class Quota(NamedTuple):
+    """How many of a kind one person may keep, and the condition on those of a user."""
+
+    most: int
+    owned_by: Callable[[str], ColumnElement[bool]]
+
+
+# A new quota is a row here, and a `check_quota` where one is kept.
+QUOTAS = {
+    "threads": Quota(1000, lambda user: Thread.owner_id == user),
+    "tokens": Quota(100, lambda user: (Token.user_id == user) & ~Token.is_session),
+    "notes": Quota(2000, lambda user: Note.owner_id == user),
+    "opinions on answers": Quota(5000, lambda user: Feedback.owner_id == user),
 }
 # Limits of one thread, since each question reads all earlier turns.
 MOST_TURNS, MOST_CHARACTERS_OF_TURNS = 500, 1_000_000
@@ -32,10 +40,9 @@ MOST_SHARES = 100
 
 
 def check_quota(db: Session, caller: Caller, kind: str) -> None:
-    """Check that a caller may keep one more of a kind in `MOST_PER_PERSON`."""
-    _check(
-        db, caller, select(func.count() + 1).where(_OWNED_BY[kind](caller.id)), MOST_PER_PERSON[kind], kind
-    )
+    """Check that a caller may keep one more of a kind in `QUOTAS`."""
+    quota = QUOTAS[kind]
+    _check(db, caller, select(func.count() + 1).where(quota.owned_by(caller.id)), quota.most, kind)
 
 
 def check_opinions(db: Session, caller: Caller, new: Feedback) -> None:

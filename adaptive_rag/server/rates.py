@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 import threading
 import time
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, TypeAlias
 
 from cachetools import TLRUCache
-from limits import RateLimitItem, parse
+from limits import RateLimitItem, parse, parse_many
 
 from adaptive_rag.server.machine import THIS_MACHINE, network_of
-from adaptive_rag.server.problems import Problem
+from adaptive_rag.server.problems import Problem, busy
 
 if TYPE_CHECKING:
     from adaptive_rag.server.access import Caller
@@ -30,33 +30,37 @@ WRONG_GUESS_FROM_ADDRESS = parse("1/hour")
 CHANGES = parse("120/minute")
 
 
+# Counts an action of a caller against a rate: `Rates.count_question` and the like.
+Count: TypeAlias = "Callable[[Rates, Caller], None]"
+
+
 class Rates:
     """The rate limits of this process; each window begins with its first request.
 
     The methods raise Problem (429), with the seconds until the action is allowed again.
     """
 
-    def __init__(self, question_rate: str) -> None:
-        self._question_rate = parse(question_rate)
+    def __init__(self, question_rates: str) -> None:
+        self._question_rates = parse_many(question_rates)
         self._windows = Windows()
 
     def count_question(self, caller: Caller) -> None:
-        """Count a request for an answer."""
-        self._count(self._question_rate, "question", caller.id)
+        """Count a request for an answer, which all rates must allow."""
+        self._count(self._question_rates, "question", caller.id)
 
     def count_change(self, caller: Caller) -> None:
         """Count a request that stores something for the caller."""
         if caller.name != THIS_MACHINE:
-            self._count(CHANGES, "change", caller.id)
+            self._count([CHANGES], "change", caller.id)
 
     def count_heavy_read(self, caller: Caller) -> None:
         """Count a request that reads much: a search in threads, or a condition to count or complete."""
         if caller.name != THIS_MACHINE:
-            self._count(CHANGES, "look", caller.id)
+            self._count([CHANGES], "look", caller.id)
 
     def count_sign_in(self, address: str) -> None:
         """Count an attempt to sign in, before the provider is asked."""
-        self._count(SIGN_IN_FROM_ADDRESS, "address", network_of(address))
+        self._count([SIGN_IN_FROM_ADDRESS], "address", network_of(address))
 
     def count_password(self, address: str, name: str, is_known_address: Callable[[], bool]) -> None:
         """Count an attempt to sign in with a password, before the password is checked.
@@ -65,7 +69,7 @@ class Rates:
         """
         self.count_sign_in(address)
         network = network_of(address)
-        self._count(SIGN_IN, "name and address", name, network)
+        self._count([SIGN_IN], "name and address", name, network)
         is_under_attack = not self._windows.test(WRONG_GUESSES, "wrong", name)
         guess_window = (WRONG_GUESS_FROM_ADDRESS, "wrong from address", name, network)
         if is_under_attack and not self._windows.test(*guess_window) and not is_known_address():
@@ -73,21 +77,29 @@ class Rates:
 
     def count_wrong_password(self, address: str, name: str) -> None:
         """Count a wrong password."""
-        self._windows.hit(WRONG_GUESSES, "wrong", name)
-        self._windows.hit(WRONG_GUESS_FROM_ADDRESS, "wrong from address", name, network_of(address))
+        self._windows.hit([WRONG_GUESSES], "wrong", name)
+        self._windows.hit([WRONG_GUESS_FROM_ADDRESS], "wrong from address", name, network_of(address))
 
     def forget_sign_in(self, address: str, name: str) -> None:
         """Reset the attempts of a person who signed in."""
         self._windows.clear(SIGN_IN, "name and address", name, network_of(address))
 
-    def _count(self, rate: RateLimitItem, *key: str) -> None:
-        if not self._windows.hit(rate, *key):
-            raise self._refusal(rate, *key)
+    def _count(self, rates: Sequence[RateLimitItem], *key: str) -> None:
+        if full := self._windows.hit(rates, *key):
+            raise self._refusal(full, *key)
 
     def _refusal(self, rate: RateLimitItem, *key: str) -> Problem:
         seconds = max(1, math.ceil(self._windows.seconds_left(rate, *key)))
-        detail = f"Too many attempts: {rate} is allowed. Try again later."
-        return Problem(429, detail, {"Retry-After": str(seconds)}, type="too_often")
+        detail = f"Too many attempts: {rate} is allowed. Try again in {_format_wait(seconds)}."
+        return busy(detail, seconds, "too_often")
+
+
+def _format_wait(seconds: int) -> str:
+    """Return a time to wait in words, rounded up: "45 seconds", "3 minutes", "14 hours"."""
+    for unit, length in (("day", 86_400), ("hour", 3600), ("minute", 60)):
+        if seconds >= 2 * length:
+            return f"{math.ceil(seconds / length)} {unit}s"
+    return f"{seconds} second{'s' * (seconds != 1)}"
 
 
 class Windows:
@@ -100,12 +112,15 @@ class Windows:
             math.inf, lambda key, window, now: window[0], timer=lambda: time.monotonic()
         )
 
-    def hit(self, rate: RateLimitItem, *key: str) -> bool:
-        """Count an action, and return whether the rate allows it."""
+    def hit(self, rates: Sequence[RateLimitItem], *key: str) -> RateLimitItem | None:
+        """Count an action if all rates allow it; otherwise return the one that takes longest to allow it."""
         with self._lock:
-            end, count = self._window(rate, *key)
-            self._windows[rate.key_for(*key)] = end, count + 1
-            return count < rate.amount
+            windows = [(*self._window(rate, *key), rate) for rate in rates]
+            if full := [(end, rate) for end, count, rate in windows if count >= rate.amount]:
+                return max(full)[1]
+            for end, count, rate in windows:
+                self._windows[rate.key_for(*key)] = end, count + 1
+        return None
 
     def test(self, rate: RateLimitItem, *key: str) -> bool:
         """Return whether the rate would allow another action."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Set
 from enum import StrEnum
 from typing import Self
 
@@ -9,7 +10,8 @@ from typing import Self
 class Action(StrEnum):
     """What may be done. An action also allows seeing all fields of its routes' responses."""
 
-    ASK = "ask"  # see that a collection exists, ask it, keep threads; every role has it
+    SEE = "see"  # see that a collection exists, its description and its size; every other action needs it
+    ASK = "ask"  # ask it; keep threads over it, and read those of others that are shared
     VOTE = "vote"  # give feedback on its answers
     READ = "read"  # see its documents, folders, fields and jobs; write notes
     WRITE = "write"  # add, reindex and delete documents; cancel jobs
@@ -22,8 +24,8 @@ class Role(StrEnum):
 
     actions: frozenset[Action]
 
-    READER = "reader", {Action.ASK, Action.VOTE, Action.READ}
-    WRITER = "writer", {Action.ASK, Action.VOTE, Action.READ, Action.WRITE}
+    READER = "reader", {Action.SEE, Action.ASK, Action.VOTE, Action.READ}
+    WRITER = "writer", {Action.SEE, Action.ASK, Action.VOTE, Action.READ, Action.WRITE}
     ADMIN = "admin", set(Action)
 
     def __new__(cls, name: str, actions: set[Action] = frozenset()) -> Self:  # type: ignore[assignment]
@@ -33,16 +35,12 @@ class Role(StrEnum):
         role.actions = frozenset(actions)
         return role
 
-    def includes(self, other: Role) -> bool:
-        """Return whether this role allows everything that another allows."""
-        return self.actions >= other.actions
 
-    def within(self, ceiling: Role) -> Role | None:
-        """Return the highest role that allows only what both roles allow; None if there is none."""
-        shared = self.actions & ceiling.actions
-        return next((role for role in reversed(Role) if role.actions <= shared), None)
+def roles_with(action: Action) -> list[Role]:
+    """Return the roles that allow an action."""
+    return [role for role in Role if {Action.SEE, action} <= role.actions]
 
 
-def lowest_with(action: Action) -> Role:
-    """Return the lowest role that allows an action; refusals name it."""
-    return next(role for role in Role if action in role.actions)
+def roles_within(actions: Set[Action]) -> list[Role]:
+    """Return the roles that somebody with these actions may give: those that allow nothing more."""
+    return [role for role in Role if role.actions <= actions]

@@ -46,7 +46,7 @@ class Services:
     def search_target(self, collection: Collection, *others: Collection) -> SearchTarget:
         """Return what a question to one collection, or to several, searches."""
         first, *rest = (
-            SearchTarget(self.folder_of(row).index, frozenset(row.hidden), row.name if others else "")
+            SearchTarget(row.name, self.folder_of(row).index, frozenset(row.hidden))
             for row in (collection, *others)
         )
         return replace(first, others=tuple(rest))

@@ -50,11 +50,11 @@ def _check_database_address(address: SecretStr) -> SecretStr:
     return SecretStr(quoted)
 
 
-def _check_rate(rate: str) -> str:
-    from limits import parse
+def _check_rates(rates: str) -> str:
+    from limits import parse_many
 
-    parse(rate)
-    return rate
+    parse_many(rates)
+    return rates
 
 
 class ServerSettings(BaseSettings):
@@ -128,8 +128,10 @@ class ServerSettings(BaseSettings):
         200, ge=1, description="Connections that one address may hold; a trusted proxy ten times as many."
     )
     max_seconds: float = Field(120, gt=0, description="How long a question may take, its waiting included.")
-    rate: Annotated[str, AfterValidator(_check_rate)] = Field(
-        "120/minute", description="Requests for answers that one caller may make, as in 120/minute."
+    rate: Annotated[str, AfterValidator(_check_rates)] = Field(
+        "120/minute",
+        description="Requests for answers that one caller may make. All limits of several hold: 120/minute; "
+        "500/day.",
     )
     stop_seconds: float = Field(
         20, ge=0, description="How long the answers in progress may still take when the server is stopped."

@@ -214,6 +214,13 @@ def prefer_short(request: RerankRequest):
     return by_relevance(request.candidates, scores)
 '''
 
+TOOL = '''
+    async def count_documents(self, collection: CollectionName = "") -> Documents:
+        """Count the documents of a collection."""
+        _, opened = await self._open(collection, Action.READ)
+        return await run_in_threadpool(_list_documents, opened, "", 0)
+'''
+
 COMMAND = '''"""`adaptive-rag hello`: a greeting."""
 
 import typer
@@ -274,6 +281,7 @@ TABLES, CALLER_TEST = "adaptive_rag/answer/table_questions.py", "tests/context/t
 SPREAD = (
     """    "spread": TableKind(r"\\bspread\\b", "spread", "", lambda values: max(values) - min(values)),"""
 )
+ROLES, TOOLS = "adaptive_rag/server/roles.py", "adaptive_rag/server/mcp_tools.py"
 PROMPT, MARKERS = "adaptive_rag/llm/prompts/enhance.md", "adaptive_rag/text/markers.py"
 CHANGES = [
     Change(
@@ -403,6 +411,31 @@ CHANGES = [
         "print(rag.invoke('When was the tank of Saltmere built?')['answer'])",
         says="(1)",
         wrong=(MARKERS, '"()", "[]"', '"()", "()"'),
+    ),
+    Change(
+        "role of the server",
+        lines=[(ROLES, 'READER = "reader"', '    KEEPER = "keeper", {Action.SEE, Action.READ}')],
+        code="from adaptive_rag.server.access import Caller\n"
+        "from adaptive_rag.server.api.session import Me\n"
+        "from adaptive_rag.server.roles import Role, roles_within\n"
+        "ada = Caller('1', 'ada', is_admin=False, roles={'handbook': Role('keeper')})\n"
+        "print(*sorted(ada.actions_in('handbook')), *roles_within(Role.WRITER.actions))\n"
+        "print(Me.model_json_schema()['$defs']['Role']['enum'])",
+        says="read see reader keeper writer\n['reader', 'keeper', 'writer', 'admin']",
+        wrong=(ROLES, '"reader", {Action.SEE, Action.ASK,', '"reader", {Action.ASK,'),
+    ),
+    Change(
+        "tool for agents",
+        lines=[
+            (TOOLS, "self._get_caller = get_caller", TOOL.rstrip()),
+            (TOOLS, "    Tool(Tools.read_document),", "    Tool(Tools.count_documents),"),
+        ],
+        texts=[("docs/mcp.md", "| `list_documents` |", "| `count_documents` | | |\n| `list_documents` |")],
+        code="import asyncio\n"
+        "from adaptive_rag.server.mcp import build_mcp\n"
+        "print([tool.name for tool in asyncio.run(build_mcp(lambda: None).list_tools())])",
+        says="count_documents",
+        wrong=(TOOLS, "Tool(Tools.count_documents)", "Tool(Tools.count_documents, is_read_only=False)"),
     ),
     Change(
         "shell command",

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import httpx
 import pytest
-from playwright.sync_api import BrowserContext, Page, expect
+from playwright.sync_api import BrowserContext, Page, Route, expect
 
 from adaptive_rag.server.api.session import SESSION_COOKIE
 from adaptive_rag.server.audit import SIGNED_IN
@@ -293,6 +293,30 @@ def test_a_token_is_shown_once_and_revoked_after_a_question(
         forgive(somebody, 401)
 
 
+def test_the_roles_that_somebody_may_give_are_those_that_the_server_names(team: str, visit: Visit) -> None:
+    def name_roles(route: Route) -> None:
+        answer = route.fetch()
+        content = answer.json()
+        for row in content.get("items", [content]):
+            row["roles"] = ["reader", "keeper_of_tides"]
+        route.fulfill(response=answer, json=content)
+
+    with visit(team) as somebody:
+        page = somebody.page
+        for path in ("me", "collections?*"):
+            page.route(f"**/api/v1/{path}", name_roles)
+        somebody.open("#/people/tokens")
+        sign_in(page, "ada")
+        expect(page.get_by_label("Role").get_by_role("option")).to_have_text(["Reader", "keeper of tides"])
+        page.goto(f"{team}/#/library/tides/members")
+        chosen = page.get_by_role("combobox", name="Role", exact=True)
+        expect(chosen.get_by_role("option")).to_have_text(["reader", "keeper of tides"])
+        expect(page.get_by_label("Role of ben")).to_have_value("reader")
+        expect(page.get_by_role("listitem").filter(has_text="wim")).to_contain_text("writer")
+        expect(page.get_by_label("Role of wim")).to_have_count(0)
+        forgive(somebody, 401)
+
+
 def test_the_model_is_shown_to_admins_alone_and_the_operators_is_not_changed(
     team: str, modelled: str, visit: Visit
 ) -> None:
@@ -380,17 +404,20 @@ def test_the_page_says_when_the_server_is_away_and_when_it_is_back(demo: str, vi
         somebody.errors.clear()
 
 
-@pytest.mark.few(1)
 @pytest.mark.parametrize(
-    ("type_", "said"), [("too_often", "Zu viele Versuche in kurzer Zeit."), ("unheard_of", "Own words.")]
+    ("type_", "said"),
+    [("too_often", "Versuchen Sie es in 120 Minuten noch einmal."), ("unheard_of", "Own words.")],
 )
 def test_what_the_server_tells_apart_is_said_in_german_and_all_else_in_its_own_words(
     demo: str, visit: Visit, type_: str, said: str
 ) -> None:
     refused = {"type": type_, "title": "Too Many Requests", "status": 429, "detail": "Own words."}
+    later = {"Retry-After": "7200"}
     with visit(demo, language="de") as somebody:
         page = somebody.open()
-        page.route("**/ask/events", lambda route: route.fulfill(status=429, json=refused), times=1)
+        page.route(
+            "**/ask/events", lambda route: route.fulfill(status=429, json=refused, headers=later), times=1
+        )
         call(page, "ask/conversation.js", "ask", "samples", "How long is the Long Wall?")
         expect(page.get_by_role("article").get_by_role("alert")).to_contain_text(said)
         forgive(somebody, 429)

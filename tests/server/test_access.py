@@ -2,14 +2,20 @@
 
 import re
 from itertools import product
+from pathlib import Path
 from typing import Any
 
 import pytest
 from fastapi.testclient import TestClient
+from sqlalchemy import select
+from sqlalchemy.orm import Session
 
+from adaptive_rag.server.access import Caller
 from adaptive_rag.server.roles import Action, Role
+from adaptive_rag.server.tables import Collection, Membership, Token, User
 from adaptive_rag.text.languages import load_words
-from tests.server.conftest import SAMPLES, Serve, add_user, client_of
+from tests.server.conftest import SAMPLES, Serve, add_samples, add_user, client_of
+from tests.server.doors import JSON_RPC, doors
 
 # Each may do what those before may, but for the neighbour, who is admin of another collection alone.
 KINDS = ("nobody", "stranger", "neighbour", "reader", "writer", "owner", "root")
@@ -35,6 +41,7 @@ NAMES = {
         ("{document}", "{feedback}", "{job}", "{note}", "{thread}", "{token}", "{turn}"), "0" * 32
     ),
 }
+QUESTION = "What is the highest water level ever recorded?"
 # Where no model's server listens.
 CLOSED = "http://127.0.0.1:9/v1"
 IN_SAMPLES = {"collections": [SAMPLES]}
@@ -184,7 +191,7 @@ def test_every_route_lets_in_whom_it_should_and_nobody_else(fresh: TestClient) -
 def test_a_role_that_may_ask_and_vote_does_nothing_else(
     serve: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Role.READER, "actions", frozenset({Action.ASK, Action.VOTE}))
+    monkeypatch.setattr(Role.READER, "actions", frozenset({Action.SEE, Action.ASK, Action.VOTE}))
     may = re.compile(r".*(ask(/events)?|compare|threads|feedback|questions|{collection})")
     with serve() as client:
         client.post("/api/v1/collections", json={"name": SAMPLES})
@@ -200,8 +207,125 @@ def test_each_role_has_a_label() -> None:
     assert load_words("en").labels["role"].keys() == set(Role)
 
 
-def test_a_role_under_a_ceiling_may_do_nothing_that_either_may_not() -> None:
+def set_role(client: TestClient, name: str, collection: str, role: Role) -> None:
+    """Give somebody another role in a collection."""
+    with Session(client.app.state.services.engine) as db:
+        ids = (
+            db.scalars(select(table.id).where(table.name == key)).one()
+            for table, key in ((Collection, collection), (User, name))
+        )
+        db.get_one(Membership, tuple(ids)).role = role
+        db.commit()
+
+
+@pytest.fixture
+def librarian(monkeypatch: pytest.MonkeyPatch) -> Role:
+    """Return a role of the table that may do everything with documents, and may not ask."""
+    monkeypatch.setattr(Role.WRITER, "actions", frozenset({Action.SEE, Action.READ, Action.WRITE}))
+    return Role.WRITER
+
+
+def test_a_role_that_may_not_ask_is_refused_at_every_door(serve_samples: Serve, librarian: Role) -> None:
+    # Of a thread and of a model, nothing is said to those who may not ask; an agent is told in the result.
+    refused = {"thread": 404, "thread events": 404, "chat": 404, "chat stream": 404, "agent": 200}
+    with serve_samples() as client:
+        ada, lia = add_user(client, "ada", samples=Role.READER), add_user(client, "lia", samples=librarian)
+        thread = ada.post(f"/api/v1/collections/{SAMPLES}/threads", json={}).json()["id"]
+        assert [row["name"] for row in lia.get("/api/v1/collections").json()["items"]] == [SAMPLES]
+        assert lia.get(f"/api/v1/collections/{SAMPLES}/documents").status_code == 200
+        for door, (path, body) in doors(QUESTION, thread=thread).items():
+            assert "4.83" in ada.post(path, json=body, headers=JSON_RPC).text, door
+            answer = lia.post(path, json=body, headers=JSON_RPC)
+            assert answer.status_code == refused.get(door, 403) and "4.83" not in answer.text, door
+        for path in ("ask", "ask/events", "compare"):
+            asked = lia.post(f"/api/v1/{path}", json={"question": QUESTION, **IN_SAMPLES})
+            assert asked.json()["type"] == "role_too_low"
+        for path, body in ((f"collections/{SAMPLES}/threads", {}), ("threads", IN_SAMPLES)):
+            assert lia.post(f"/api/v1/{path}", json=body).status_code == 403
+        assert lia.get(f"/api/v1/collections/{SAMPLES}/questions").status_code == 403
+        assert lia.get("/v1/models").json()["data"] == []
+
+
+def test_a_role_that_may_not_ask_reads_no_thread_and_shares_none(
+    serve_samples: Serve, sample_index: Path, librarian: Role
+) -> None:
+    with serve_samples() as client:
+        add_samples(client, sample_index, "other")
+        ada, ben = (add_user(client, name, samples=Role.READER, other=Role.READER) for name in ("ada", "ben"))
+        lia = add_user(client, "lia", samples=librarian, other=Role.READER)
+        rows = (ada.post("/api/v1/threads", json={"collections": names}) for names in
+                ([SAMPLES], [SAMPLES, "other"], ["other", SAMPLES]))  # fmt: skip
+        for thread in (row.json()["id"] for row in rows):
+            at = f"/api/v1/threads/{thread}"
+            assert ada.put(f"{at}/sharing/lia").status_code == 404
+            for way in ("link", "collection"):
+                assert ada.put(f"{at}/sharing", json={"open_to": way}).status_code == 200
+                assert ben.get(at).status_code == 200
+                assert lia.get(at).status_code == lia.get(f"{at}/export").status_code == 404
+                assert lia.post(f"{at}/branches", json={"turns": 0}).status_code == 404
+            set_role(client, "ada", SAMPLES, librarian)
+            assert ada.get(at).status_code == ben.get(at).status_code == 404
+            assert [person.get("/api/v1/threads").json()["total"] for person in (ada, ben, lia)] == [0] * 3
+            set_role(client, "ada", SAMPLES, Role.READER)
+
+
+def test_a_token_of_a_role_that_may_not_ask_keeps_an_admin_from_asking(
+    serve_samples: Serve, librarian: Role
+) -> None:
+    with serve_samples() as client:
+        root = add_user(client, "root", is_admin=True)
+        thread = root.post(f"/api/v1/collections/{SAMPLES}/threads", json={}).json()["id"]
+        with Session(client.app.state.services.engine) as db:
+            db.scalars(select(Token)).one().role = librarian
+            db.commit()
+        roles = root.get("/api/v1/me").json()["roles"]
+        assert librarian in roles and not {Role.READER, Role.ADMIN} & set(roles)
+        [row] = root.get("/api/v1/collections").json()["items"]
+        assert row["may"] == ["read", "see", "write"]
+        assert root.post(f"/api/v1/collections/{SAMPLES}/ask", json={"question": QUESTION}).status_code == 403
+        assert root.get(f"/api/v1/threads/{thread}").status_code == 404
+        assert root.get("/v1/models").json()["data"] == []
+
+
+def test_a_role_that_may_not_see_a_collection_reaches_nothing_of_it(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Role.WRITER, "actions", frozenset(Action) - {Action.SEE})
+    with serve() as client:
+        client.post("/api/v1/collections", json={"name": SAMPLES})
+        blind = add_user(client, "blind", samples=Role.WRITER)
+        assert blind.get("/api/v1/collections").json()["total"] == 0
+        for route, (door, body, _) in ROUTES.items():
+            if door in ("reader", "writer", "writer of nothing", "owner"):
+                assert blind.request(*filled(route), json=body).status_code == 404, route
+
+
+def test_nobody_gives_or_takes_a_role_that_allows_more_than_theirs(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Role.WRITER, "actions", frozenset({*Role.READER.actions, Action.MANAGE}))
+    with serve() as client:
+        client.post("/api/v1/collections", json={"name": SAMPLES})
+        owner = add_user(client, "owner", samples=Role.ADMIN)
+        steward = add_user(client, "steward", samples=Role.WRITER)
+        add_user(client, "guest")
+        [all_roles, within] = (
+            person.get(f"/api/v1/collections/{SAMPLES}").json()["roles"] for person in (owner, steward)
+        )
+        assert all_roles == list(Role) and Role.WRITER in within and Role.ADMIN not in within
+        members = f"/api/v1/collections/{SAMPLES}/members"
+        for role in Role:
+            given = steward.put(f"{members}/guest", json={"role": role})
+            assert given.status_code == (200 if role in within else 403), role
+        assert steward.put(f"{members}/steward", json={"role": "admin"}).status_code == 403
+        assert steward.put(f"{members}/owner", json={"role": "reader"}).status_code == 403
+        assert steward.delete(f"{members}/owner").status_code == 403
+        assert owner.delete(f"{members}/steward").status_code == 204
+
+
+def test_a_token_allows_nothing_that_its_role_or_its_user_s_may_not() -> None:
     for role, ceiling in product(Role, Role):
-        bounded = role.within(ceiling)
-        assert bounded is not None and bounded.actions <= role.actions & ceiling.actions
-    assert (Role.ADMIN.within(Role.READER), Role.READER.within(Role.ADMIN)) == (Role.READER, Role.READER)
+        caller = Caller("1", "ada", is_admin=False, ceiling=ceiling, roles={"one": role})
+        assert caller.actions_in("one") == role.actions & ceiling.actions
+        assert caller.actions_in("another") == frozenset()
+    assert Role.ADMIN.actions == set(Action)

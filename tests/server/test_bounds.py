@@ -7,6 +7,7 @@ import httpx
 import pytest
 from fastapi.testclient import TestClient
 
+from adaptive_rag.conversation import MAX_PROFILE
 from adaptive_rag.server.bounds import body_limits, check_json
 from adaptive_rag.server.machine import Refused
 from tests.server.processes import ServerProcess, running
@@ -73,6 +74,11 @@ def test_of_many_wrong_fields_ten_are_listed(process: ServerProcess) -> None:
     errors = answer.json()["errors"]
     assert answer.status_code == 422 and len(errors) == 11
     assert errors[-1]["problem"] == "and 32 more"  # name and password are missing besides
+
+
+def test_a_profile_of_the_longest_text_is_taken_in_whatever_letters(process: ServerProcess) -> None:
+    answer = process.http.put("/me/profile", content=json.dumps({"text": "🌊" * MAX_PROFILE}), headers=JSON)
+    assert answer.status_code == 200
 
 
 def test_headers_beyond_the_bound_are_refused(process: ServerProcess) -> None:

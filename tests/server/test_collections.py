@@ -17,7 +17,7 @@ def test_a_collection_is_made_listed_and_deleted(fresh: TestClient) -> None:
     assert made.status_code == 201
     assert made.json() | {"created": ""} == {
         "name": "handbook", "description": "For new staff", "examples": [], "role": "admin",
-        "may": ["ask", "manage", "read", "vote", "write"],
+        "may": ["ask", "manage", "read", "see", "vote", "write"], "roles": ["reader", "writer", "admin"],
         "documents": 0, "chunks": 0, "bytes": 0, "created": "",
     }  # fmt: skip
     assert fresh.get(f"{URL}/handbook").json() == made.json()

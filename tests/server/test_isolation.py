@@ -16,8 +16,10 @@ from sqlalchemy import event, func, select
 from sqlalchemy.orm import Session
 from starlette.requests import Request
 
-from adaptive_rag.server.access import SESSION_COOKIE, require_collection
+from adaptive_rag.server.access import SESSION_COOKIE
 from adaptive_rag.server.calls import authenticate, find_own_thread
+from adaptive_rag.server.mcp import HttpCaller
+from adaptive_rag.server.roles import Action
 from adaptive_rag.server.tables import Base
 from tests.server.team import API, CODE, FILE, QUESTION, Team, open_team
 
@@ -427,7 +429,10 @@ def test_no_connection_is_held_between_the_parts_of_a_request(team: Team) -> Non
     with Session(team.engine, expire_on_commit=False) as db:
         call = authenticate(request, db)
         assert team.engine.pool.checkedout() == 0
-        assert require_collection(db, call.caller, "vault").name == "vault"
+        assert call.open_collection("vault", Action.READ).collection.name == "vault"
+        agent = HttpCaller(call)
+        assert agent.collections(10, 0, Action.ASK).total == 1
+        assert agent.open("", Action.ASK).name == "vault"
         assert find_own_thread(team.ids["thread"], call).thread.title
         assert team.engine.pool.checkedout() == 0
 

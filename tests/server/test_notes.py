@@ -88,7 +88,7 @@ def test_a_note_is_found_again_by_its_words_and_says_when_they_are_gone(fresh: T
 def test_notes_go_with_their_document_collection_and_writer(
     serve: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(quotas.MOST_PER_PERSON, "notes", 3)
+    monkeypatch.setitem(quotas.QUOTAS, "notes", quotas.QUOTAS["notes"]._replace(most=3))
     with serve() as here:
         root = add_user(here, "root", is_admin=True)
         for name in ("tides", "other"):

@@ -21,6 +21,7 @@ from sqlalchemy.orm import Session
 
 from adaptive_rag.errors import ConfigurationError
 from adaptive_rag.server.accounts import USER_NAME
+from adaptive_rag.server.roles import Role
 from adaptive_rag.server.settings import read_server_settings
 from adaptive_rag.server.tables import Event, User
 from tests.server.conftest import Serve, add_user, client_of
@@ -154,7 +155,7 @@ def test_a_person_signs_in_as_a_plain_user_and_is_known_again(
     assert (answer.status_code, answer.headers["location"]) == (302, "/")
     me = browser.get("/api/v1/me").json()
     who = {"name": "ada", "is_admin": False, "role": "admin", "has_password": False}
-    assert me == {**who, "has_model": False}
+    assert me == {**who, "roles": list(Role), "has_model": False}
     assert browser.get("/api/v1/collections").json()["total"] == 0
     assert browser.get("/api/v1/users").status_code == 403
     provider.claims["preferred_username"] = "renamed"

@@ -77,7 +77,8 @@ def test_each_field_has_a_bound(serve: Serve, sample_index: Path, noun: str, bod
 def test_threads_opinions_and_tokens_have_an_end_for_each_person(
     client: TestClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(quotas, "MOST_PER_PERSON", dict.fromkeys(quotas.MOST_PER_PERSON, 3))
+    few = {kind: quota._replace(most=3) for kind, quota in quotas.QUOTAS.items()}
+    monkeypatch.setattr(quotas, "QUOTAS", few)
     reader = add_user(client, "reader", samples=Role.READER)
     other = add_user(client, "other", samples=Role.READER)
     for path, body, kept in (
@@ -124,6 +125,7 @@ def test_a_thread_has_an_end(serve: Serve, sample_index: Path, monkeypatch: pyte
 def test_everybody_at_this_machine_keeps_what_they_like(
     client: TestClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(quotas.MOST_PER_PERSON, "opinions on answers", 1)
+    kind = "opinions on answers"
+    monkeypatch.setitem(quotas.QUOTAS, kind, quotas.QUOTAS[kind]._replace(most=1))
     monkeypatch.setattr(rates, "CHANGES", parse("1/minute"))
     assert [client.post(f"{URL}/feedback", json=OPINION).status_code for _ in range(3)] == [201] * 3

@@ -1,5 +1,6 @@
 """How often something may be done."""
 
+import re
 import time
 
 import pytest
@@ -23,6 +24,26 @@ def test_one_caller_asks_too_often_and_another_is_answered(serve: Serve) -> None
         assert 1 <= int(refused.headers["Retry-After"]) <= 3600
         assert "2 per 1 hour" in refused.json()["detail"]
         assert bob.post(URL, json=QUESTION).status_code == 409
+
+
+def test_several_limits_hold_together_and_the_one_that_is_waited_for_longest_is_named(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with serve(rate="2/minute; 3/day") as client:
+        client.post("/api/v1/collections", json={"name": SAMPLES})
+        passed, real = [0.0], time.monotonic
+        monkeypatch.setattr(time, "monotonic", lambda: real() + passed[0])
+        told = []
+        for seconds in (0, 0, 0, 0, 61, 0, 86_400):
+            passed[0] += seconds
+            answer = client.post(URL, json=QUESTION)
+            told.append((answer.status_code, answer.json()["detail"]))
+    assert [status for status, _ in told] == [409, 409, 429, 429, 409, 429, 409]
+    # What was refused counts against no limit.
+    assert re.fullmatch(
+        r"Too many attempts: 2 per 1 minute is allowed. Try again in \d+ seconds\.", told[2][1]
+    )
+    assert told[5][1] == "Too many attempts: 3 per 1 day is allowed. Try again in 24 hours."
 
 
 def test_guesses_are_bounded_by_name_and_by_address() -> None:
@@ -70,5 +91,6 @@ def test_an_ipv6_network_counts_as_one_machine(address: str, network: str) -> No
 
 
 def test_a_rate_that_cannot_be_read_is_refused_at_the_start() -> None:
-    with pytest.raises(ConfigurationError, match=r"server\.rate"):
-        read_server_settings(rate="often")
+    for rate in ("often", "", "2/hour; often"):
+        with pytest.raises(ConfigurationError, match=r"server\.rate"):
+            read_server_settings(rate=rate)

@@ -105,6 +105,16 @@ def test_a_thread_of_several_collections_is_read_by_who_may_read_all_of_them_wit
     }
 
 
+def test_an_owner_who_is_a_member_of_another_collection_shares_nothing_of_the_lost_one(here: Friends) -> None:
+    root = here.who["root"]
+    root.post(f"{API}/collections", json={"name": "quays"}).raise_for_status()
+    root.put(f"{API}/collections/quays/members/ada", json={"role": "reader"}).raise_for_status()
+    here.ada.post(f"{API}/collections/quays/threads", json={}).raise_for_status()
+    here.share("bob", "collection")
+    root.delete(f"{MEMBERS}/ada").raise_for_status()
+    assert {here.who[name].get(here.thread).status_code for name in ("bob", "cal", "root")} == {404}
+
+
 def test_what_is_shared_is_only_read_and_holds_no_more_than_the_conversation(here: Friends) -> None:
     here.share("bob", "collection")
     before = here.ada.get(here.thread).json()

@@ -76,6 +76,7 @@ def test_a_session_begins_and_ends(fresh: TestClient) -> None:
     browser = signed_in(fresh, "Ada")
     assert browser.get(f"{API}/me").json() == {
         "name": "ada", "is_admin": True, "role": "admin", "has_password": True, "has_model": False,
+        "roles": ["reader", "writer", "admin"],
     }  # fmt: skip
     secret = browser.cookies[SESSION_COOKIE]
     assert browser.delete(f"{API}/session", headers=OURS).status_code == 204
@@ -511,7 +512,7 @@ def test_users_are_made_in_the_shell(serve: Serve, tmp_path: Path, monkeypatch: 
     [extra_id] = [each.split()[0] for each in shell("tokens", "bob").stdout.splitlines() if "extra" in each]
     assert shell("revoke", "bob", extra_id).stdout == "Revoked: extra\n"
     assert extra and len(json.loads(shell("tokens", "bob", "--json").stdout)) == 1
-    assert "is no role" in shell("token", "bob", "--role", "owner").stderr
+    assert "is not one of 'reader', 'writer', 'admin'" in shell("token", "bob", "--role", "owner").stderr
     assert "needs an admin" in shell("disable", "ada").stderr
     assert json.loads(shell("list", "--json").stdout) == [
         {"name": "ada", "admin": True, "disabled": False},

@@ -13,7 +13,7 @@ from fastapi.sse import EventSourceResponse, ServerSentEvent
 from pydantic import BaseModel, ConfigDict, Field
 
 from adaptive_rag.compare import Overlap
-from adaptive_rag.server.answering import BareQuestion, Question
+from adaptive_rag.server.answering import BareQuestion, Inquiry, Question
 from adaptive_rag.server.api.forms import Confidence, Grounding, Route
 from adaptive_rag.server.calls import COUNT_QUESTION, AskCall, Call
 from adaptive_rag.server.conversations import PARTS
@@ -123,8 +123,7 @@ class AskContext:
 
     async def answer(self, question: BareQuestion) -> Answer:
         """Answer a question; if the caller disconnects, the work is cancelled."""
-        answering, caller_id = self.call.services.answering, self.call.caller.id
-        work = answering.answer(question, self.target, caller_id, self.thread_id)
+        work = self.call.services.answering.answer(self._inquiry(question))
         return build_answer(
             await cancel_on_disconnect(self.call.request, work), in_thread=self.thread_id is not None
         )
@@ -132,21 +131,21 @@ class AskContext:
     @asynccontextmanager
     async def stream(self, question: BareQuestion) -> AsyncIterator[Events]:
         """Start to answer a question, and yield its events."""
-        answering, caller_id = self.call.services.answering, self.call.caller.id
-        async with answering.stream(question, self.target, caller_id, self.thread_id) as chunks:
+        async with self.call.services.answering.stream(self._inquiry(question)) as chunks:
             yield _convert_to_events(chunks, in_thread=self.thread_id is not None)
 
     async def compare(self, question: ComparedQuestion) -> ComparisonShown:
         """Answer a question by two routes."""
-        work = self.call.services.answering.compare(
-            question, question.routes, self.target, self.call.caller.id
-        )
+        work = self.call.services.answering.compare(self._inquiry(question), question.routes)
         comparison = await cancel_on_disconnect(self.call.request, work)
         columns = [
             ColumnShown(**vars(column) | {"answer": build_answer(column.output)})
             for column in comparison.columns
         ]
         return ComparisonShown(**vars(comparison) | {"columns": columns})
+
+    def _inquiry(self, question: BareQuestion) -> Inquiry:
+        return Inquiry(question, self.target, self.call.caller, self.thread_id)
 
 
 def ask_context(call: Call, *collections: Collection, thread_id: str | None = None) -> AskContext:

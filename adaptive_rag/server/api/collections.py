@@ -9,14 +9,22 @@ from fastapi import APIRouter, Query
 from pydantic import Field
 from sqlalchemy import delete, func, select
 from sqlalchemy.exc import IntegrityError
-from sqlalchemy.orm import Session
 
 from adaptive_rag.index import Index
 from adaptive_rag.query.suggestions import suggest_questions
-from adaptive_rag.server.access import Caller, thread_asks
+from adaptive_rag.server.access import thread_asks
 from adaptive_rag.server.accounts import find_user
 from adaptive_rag.server.api.forms import Form, Page, Route, Window, WindowQuery, fetch_page
-from adaptive_rag.server.calls import AdminCall, AnyCall, AskCall, ManageCall, UserName
+from adaptive_rag.server.calls import (
+    AdminCall,
+    AnyCall,
+    AskCall,
+    Call,
+    CollectionCall,
+    ManageCall,
+    SeeCall,
+    UserName,
+)
 from adaptive_rag.server.indexing import indexed_sources
 from adaptive_rag.server.problems import Problem, require_found
 from adaptive_rag.server.roles import Action, Role
@@ -63,7 +71,8 @@ class CollectionShown(Form):
     description: str
     examples: list[Example]
     role: Role = Field(description="Your role in it.")
-    may: list[Action] = Field(description="The actions that this role allows.")
+    may: list[Action] = Field(description="What you may do in it: what your role and your token allow.")
+    roles: list[Role] = Field(description="The roles that you may give to others in it.")
     documents: int
     chunks: int
     bytes: int
@@ -84,14 +93,14 @@ class MemberShown(GivenRole):
 
 @router.get("")
 def list_collections(call: AnyCall, window: WindowQuery) -> Page[CollectionShown]:
-    """List the collections that you may read."""
-    return fetch_collections(call.db, call.caller, window)
+    """List the collections that you may see."""
+    return fetch_collections(call, window, Action.SEE)
 
 
-def fetch_collections(db: Session, caller: Caller, window: Window) -> Page[CollectionShown]:
-    """Return the collections that a caller may read."""
-    query = select(Collection).where(caller.collection_filter()).order_by(Collection.name)
-    return fetch_page(db, query, window, lambda row: _describe_collection(db, row, caller.role_in(row.id)))
+def fetch_collections(call: Call, window: Window, action: Action) -> Page[CollectionShown]:
+    """Return the collections in which the caller may do an action."""
+    query = select(Collection).where(call.caller.collection_filter(action)).order_by(Collection.name)
+    return fetch_page(call.db, query, window, lambda row: _describe_collection(call, row))
 
 
 @router.post("", status_code=201)
@@ -105,13 +114,13 @@ def create_collection(new: NewCollection, call: AdminCall) -> CollectionShown:
     except IntegrityError:
         detail = f"There is a collection {new.name!r} already."
         raise Problem(409, detail, type="name_taken") from None
-    return _describe_collection(call.db, row, Role.ADMIN)
+    return _describe_collection(call, row)
 
 
 @router.get("/{collection}")
-def show_collection(call: AskCall) -> CollectionShown:
+def show_collection(call: SeeCall) -> CollectionShown:
     """Show a collection and its size."""
-    return _describe_collection(call.db, call.collection, call.caller.role_in(call.collection.id))
+    return _describe_collection(call, call.collection)
 
 
 @router.get("/{collection}/questions")
@@ -169,6 +178,9 @@ def list_members(call: ManageCall, window: WindowQuery) -> Page[MemberShown]:
 def set_member(user: UserName, new_role: GivenRole, call: ManageCall) -> MemberShown:
     """Give a user a role in a collection."""
     member = require_found(find_user(call.db, user), "user")
+    _require_may_give(call, new_role.role)
+    if existing := call.db.get(Membership, (call.collection.id, member.id)):
+        _require_may_give(call, existing.role)
     call.db.merge(Membership(collection_id=call.collection.id, user_id=member.id, role=new_role.role))
     call.commit("member.set", f"{call.collection.name}: {member.name}, {new_role.role}")
     return MemberShown(name=member.name, role=new_role.role)
@@ -178,21 +190,33 @@ def set_member(user: UserName, new_role: GivenRole, call: ManageCall) -> MemberS
 def remove_member(user: UserName, call: ManageCall) -> None:
     """Remove a user from a collection."""
     member = require_found(find_user(call.db, user), "user")
-    call.db.delete(require_found(call.db.get(Membership, (call.collection.id, member.id)), "member"))
+    membership = require_found(call.db.get(Membership, (call.collection.id, member.id)), "member")
+    _require_may_give(call, membership.role)
+    call.db.delete(membership)
     call.commit("member.remove", f"{call.collection.name}: {member.name}")
 
 
-def _describe_collection(db: Session, row: Collection, role: Role | None) -> CollectionShown:
+def _require_may_give(call: CollectionCall, role: Role) -> None:
+    """Refuse (403) to give or take away a role that allows more than the caller's own."""
+    if role not in call.caller.roles_to_give(call.collection.id):
+        detail = f"The role {role} allows more than yours, so you can neither give it nor take it away."
+        raise Problem(403, detail, type="role_too_low")
+
+
+def _describe_collection(call: Call, row: Collection) -> CollectionShown:
+    role = call.caller.role_in(row.id)
+    assert role is not None, "only collections that the caller may see are described"
     counts = select(
         func.count(), func.coalesce(func.sum(Document.chunks), 0), func.coalesce(func.sum(Document.size), 0)
     ).where(Document.collection_id == row.id)
-    documents, chunks, size = db.execute(counts).one()
+    documents, chunks, size = call.db.execute(counts).one()
     return CollectionShown(
         name=row.name,
         description=row.description,
         examples=[Example(**example) for example in row.examples],
-        role=role or Role.READER,
-        may=sorted((role or Role.READER).actions - {Action.SERVE}),
+        role=role,
+        may=sorted(call.caller.actions_in(row.id) - {Action.SERVE}),
+        roles=call.caller.roles_to_give(row.id),
         documents=documents,
         chunks=chunks,
         bytes=size,

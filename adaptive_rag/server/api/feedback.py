@@ -23,7 +23,6 @@ from adaptive_rag.analysis.learning import (
     read_result,
 )
 from adaptive_rag.evaluation.labels import format_question
-from adaptive_rag.server.access import require_collection
 from adaptive_rag.server.answering import QuestionText, Situation
 from adaptive_rag.server.api.forms import Form, Page, Route, WindowQuery, fetch_page
 from adaptive_rag.server.calls import (
@@ -124,8 +123,7 @@ def give_feedback_on_turn(
     opinion: Opinion, call: OwnThreadCall, number: Annotated[int, Path(ge=1, le=1_000_000)]
 ) -> FeedbackShown:
     """Give feedback on an answer in a thread of yours."""
-    collection = call.db.get_one(Collection, call.thread.collection_id)
-    require_collection(call.db, call.caller, collection.name, Action.VOTE)
+    call.open_collection(call.db.get_one(Collection, call.thread.collection_id).name, Action.VOTE)
     turns = call.services.conversations.turns(call.thread.id)
     if number > len(turns):
         raise not_found("turn")

@@ -26,7 +26,7 @@ from adaptive_rag.server.machine import network_of
 from adaptive_rag.server.oidc import SIGN_IN_COOKIE, SIGN_IN_SECONDS, NotSignedIn, SignIn
 from adaptive_rag.server.passwords import LONGEST, hash_password, needs_rehash, verify_password
 from adaptive_rag.server.problems import Problem, require_found
-from adaptive_rag.server.roles import Role
+from adaptive_rag.server.roles import Role, roles_within
 from adaptive_rag.server.services import Services, ServicesDep
 from adaptive_rag.server.settings import ServerSettings
 from adaptive_rag.server.tables import Token, User
@@ -65,6 +65,7 @@ class Me(Form):
     name: str
     is_admin: bool = Field(description="Admin of the server, and so of every collection.")
     role: Role = Field(description="The highest role that the session or token gives.")
+    roles: list[Role] = Field(description="The roles that you can give to a token.")
     has_password: bool = Field(
         description="Whether the server has a password for you; otherwise you sign in through a provider."
     )
@@ -103,7 +104,7 @@ def sign_in(
     if user is None or not is_correct or user.is_disabled:
         services.rates.count_wrong_password(address, name)
         # An unknown name may be a password in the wrong field, so it does not go into the audit log.
-        record_event(db, request, user.name if user else None, "sign-in.refused")
+        record_event(db, address, user.name if user else None, "sign-in.refused")
         db.commit()
         raise Problem(401, "The name or the password is wrong.")
     services.rates.forget_sign_in(address, name)
@@ -149,7 +150,7 @@ def return_from_provider(
         if user.is_disabled:
             raise NotSignedIn("the account is disabled")
     except NotSignedIn as error:
-        record_event(db, request, None, "sign-in.refused", str(error))
+        record_event(db, address_of(request), None, "sign-in.refused", str(error))
         db.commit()
         raise Problem(401, "The provider's sign-in cannot be used. Begin again.") from None
     response = RedirectResponse("/", 302)
@@ -168,7 +169,7 @@ def show_me(call: AnyCall) -> Me:
 def change_password(credentials: NewPassword, call: AnyCall) -> None:
     """Change your password. Your other sessions end; your API tokens too, unless you keep them."""
     db, rates, current_token = call.db, call.services.rates, call.caller.token_id
-    user, address = db.get_one(User, call.caller.id), address_of(call.request)
+    user, address = db.get_one(User, call.caller.id), call.caller.address
     rates.count_password(address, user.name, lambda: has_signed_in_from(db, user.name, address))
     release_connection(db)
     if not verify_password(user.password, credentials.current, network_of(address)):
@@ -204,6 +205,7 @@ def _describe_me(user: User, role: Role, db: Session, services: Services) -> Me:
         name=user.name,
         is_admin=user.is_admin,
         role=role,
+        roles=roles_within(role.actions),
         has_password=user.password is not None,
         has_model=services.model.is_set(db),
     )
@@ -213,7 +215,7 @@ def _start_session(
     user: User, db: Session, settings: ServerSettings, request: Request, response: Response
 ) -> None:
     secret = begin_session(db, user, settings.session_hours)
-    record_event(db, request, user.name, SIGNED_IN)
+    record_event(db, address_of(request), user.name, SIGNED_IN)
     db.commit()
     _set_cookie(response, SESSION_COOKIE, secret, int(settings.session_hours * 3600), settings)
 

@@ -9,7 +9,6 @@ from fastapi import APIRouter, Depends
 from fastapi.sse import EventSourceResponse
 from pydantic import AfterValidator, BaseModel, Field
 
-from adaptive_rag.server.access import require_collection
 from adaptive_rag.server.answering import Question
 from adaptive_rag.server.api.ask import (
     EVENT_RESPONSES,
@@ -56,14 +55,14 @@ class ComparedInSeveral(ComparedQuestion, WithCollections):
     """A question to several collections, for two routes."""
 
 
-def require_collections(call: Call, names: list[str], action: Action = Action.ASK) -> list[Collection]:
+def require_collections(call: Call, names: list[str], action: Action) -> list[Collection]:
     """Return collections by name, if the caller's role in each of them allows an action.
 
     Raises:
         Problem: 404 or 403, which does not tell which of several collections was refused.
     """
     try:
-        return [require_collection(call.db, call.caller, name, action) for name in names]
+        return [call.open_collection(name, action).collection for name in names]
     except Problem as refused:
         if len(names) == 1:
             raise
@@ -72,7 +71,7 @@ def require_collections(call: Call, names: list[str], action: Action = Action.AS
 
 
 def _several_context(question: WithCollections, call: AnyCall) -> AskContext:
-    return ask_context(call, *require_collections(call, question.collections))
+    return ask_context(call, *require_collections(call, question.collections, Action.ASK))
 
 
 SeveralContext = Annotated[AskContext, Depends(_several_context)]

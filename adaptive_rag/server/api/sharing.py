@@ -15,7 +15,7 @@ from adaptive_rag.server.api.forms import Form
 from adaptive_rag.server.calls import COUNT_CHANGE, OwnThreadCall, ThreadCall, UserName
 from adaptive_rag.server.problems import not_found, require_found
 from adaptive_rag.server.quotas import check_shares
-from adaptive_rag.server.roles import Role
+from adaptive_rag.server.roles import Action, Role
 from adaptive_rag.server.tables import Collection, OpenTo, Share, User
 
 router = APIRouter(prefix="/threads/{thread}/sharing", tags=["threads"])
@@ -92,7 +92,7 @@ def end_sharing(user: UserName, call: OwnThreadCall) -> None:
 
 def _may_read(db: Session, user_row: User, collection_id: str) -> bool:
     reader = load_caller(db, user_row, Role.ADMIN)
-    return not user_row.is_disabled and reader.role_in(collection_id) is not None
+    return not user_row.is_disabled and reader.may(Action.ASK, collection_id)
 
 
 def _commit(call: ThreadCall, action: str, detail: str) -> None:

@@ -35,8 +35,9 @@ from adaptive_rag.server.conversations import TurnShown, make_title, public_deci
 from adaptive_rag.server.database import release_connection
 from adaptive_rag.server.exports import FILE_KINDS, FileKind
 from adaptive_rag.server.gate import RETRY_AFTER_SECONDS
-from adaptive_rag.server.problems import Problem, require_found
+from adaptive_rag.server.problems import busy, require_found
 from adaptive_rag.server.quotas import check_quota, check_turns
+from adaptive_rag.server.roles import Action
 from adaptive_rag.server.search import Found, filter_by_words, find_turn, split_words
 from adaptive_rag.server.tables import Collection, OpenTo, Share, Thread, ThreadCollection, User
 from adaptive_rag.text.visible import visible
@@ -118,7 +119,8 @@ def create_thread(new: NewThread, call: AskCall) -> ThreadShown:
 @router.post("/threads", status_code=201, dependencies=[COUNT_CHANGE])
 def create_thread_of_several(new: NewThreadOfSeveral, call: AnyCall) -> ThreadShown:
     """Create a thread over several collections. Only who has access to all of them can open it."""
-    row = _create_thread(call, require_collections(call, new.collections), new.title)
+    collections = require_collections(call, new.collections, Action.ASK)
+    row = _create_thread(call, collections, new.title)
     call.db.commit()
     return _describe_thread(call, row)
 
@@ -241,7 +243,7 @@ async def _write_file(caller_id: str, kind: FileKind, shown: ThreadWithTurns) ->
     """Return a thread as a file; refuse (429) a second export of a caller at the same time."""
     if caller_id in _export_callers:
         detail = "A file is being written for you already. Try again when it has come."
-        raise Problem(429, detail, {"Retry-After": str(RETRY_AFTER_SECONDS)}, type="busy")
+        raise busy(detail, RETRY_AFTER_SECONDS)
     _export_callers.add(caller_id)
     try:
         return await to_thread.run_sync(kind.write, shown.title, shown.turns, limiter=_file_limiter)

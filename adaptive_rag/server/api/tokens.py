@@ -13,7 +13,7 @@ from adaptive_rag.server.api.forms import Form, Page, WindowQuery, fetch_page
 from adaptive_rag.server.calls import COUNT_CHANGE, AnyCall, Call, RowId
 from adaptive_rag.server.problems import Problem, require_found
 from adaptive_rag.server.quotas import check_quota
-from adaptive_rag.server.roles import Role
+from adaptive_rag.server.roles import Role, roles_within
 from adaptive_rag.server.tables import Token, User, now
 
 router = APIRouter(prefix="/tokens", tags=["account"])
@@ -55,9 +55,7 @@ def create_token(new: NewToken, call: AnyCall) -> TokenMade:
     """Create an API token. A token can only create tokens with at most its own role and lifetime."""
     if not has_users(call.db):
         raise Problem(409, "This server has no users, so it asks for no token. Add a user first.")
-    ceiling = call.caller.ceiling
-    if not ceiling.includes(new.role):
-        raise Problem(403, f"Your token has the role of {ceiling}, and cannot make a higher one.")
+    _require_within_own(call, new.role, "make")
     check_quota(call.db, call.caller, "tokens")
     expires = now() + timedelta(days=new.days) if new.days else None
     current_token = call.db.get(Token, call.caller.token_id)
@@ -79,8 +77,12 @@ def delete_token(call: Call, owner: User | None, token: str) -> None:
     """Revoke an API token of a user; of the caller if `owner` is None."""
     tokens = select_tokens(owner.id if owner else call.caller.id)
     row = require_found(call.db.scalar(tokens.where(Token.id == token)), "token")
-    ceiling = call.caller.ceiling
-    if not ceiling.includes(row.role):
-        raise Problem(403, f"Your token has the role of {ceiling}, and cannot revoke a higher one.")
+    _require_within_own(call, row.role, "revoke")
     call.db.delete(row)
     call.commit("token.revoke", f"{owner.name}: {row.name}" if owner else row.name)
+
+
+def _require_within_own(call: Call, role: Role, verb: str) -> None:
+    ceiling = call.caller.ceiling
+    if role not in roles_within(ceiling.actions):
+        raise Problem(403, f"Your token has the role of {ceiling}, and cannot {verb} a higher one.")

@@ -24,7 +24,7 @@ from adaptive_rag.context.caller import newest_turns
 from adaptive_rag.errors import InputError
 from adaptive_rag.ingest.web import is_address
 from adaptive_rag.models.onnx import load_minilm
-from adaptive_rag.server.answering import MOST_BYTES, Question
+from adaptive_rag.server.answering import MOST_BYTES, Inquiry, Question
 from adaptive_rag.server.api.ask import Chunks, Quality, cancel_on_disconnect
 from adaptive_rag.server.calls import COUNT_QUESTION, AnyCall, Call
 from adaptive_rag.server.folders import SearchTarget
@@ -70,7 +70,7 @@ async def _start_task(
 ) -> AsyncIterator[Task]:
     model, target = found_model
     question = _build_question(request, model, call.services)
-    async with call.services.answering.stream(question, target, call.caller.id) as chunks:
+    async with call.services.answering.stream(Inquiry(question, target, call.caller)) as chunks:
         yield Task(request, model, chunks, call)
 
 

@@ -15,6 +15,7 @@ from adaptive_rag.graph.strategies import STRATEGIES
 from adaptive_rag.server.access import Caller
 from adaptive_rag.server.calls import AnyCall
 from adaptive_rag.server.problems import require_found
+from adaptive_rag.server.roles import Action
 from adaptive_rag.server.tables import Collection
 
 router = APIRouter(prefix="/models")
@@ -39,7 +40,7 @@ class RequestedModel:
 
 @router.get("", response_model_exclude_unset=True)
 def list_models(call: AnyCall) -> ModelList:
-    """List what you can ask: `COLLECTION` and `COLLECTION:ROUTE` for each collection that is open to you.
+    """List what you can ask: `COLLECTION` and `COLLECTION:ROUTE` for each collection that you may ask.
 
     With a collection's name alone, the router chooses the route of each question. For your only collection,
     or the one called `default`, the names `adaptive` and `ROUTE` do the same.
@@ -63,7 +64,8 @@ def find_model(db: Session, caller: Caller, model: str) -> RequestedModel:
 
 def _list_models(db: Session, caller: Caller) -> dict[str, RequestedModel]:
     """Return the models that a caller may ask; names of collections take precedence over names of routes."""
-    rows = db.scalars(select(Collection).where(caller.collection_filter()).order_by(Collection.name)).all()
+    collections = select(Collection).where(caller.collection_filter(Action.ASK))
+    rows = db.scalars(collections.order_by(Collection.name)).all()
     default = (
         rows[0] if len(rows) == 1 else next((row for row in rows if row.name == DEFAULT_COLLECTION), None)
     )

@@ -5,10 +5,11 @@ type Message = { text: string; lang?: string };
 /** The values of a form's fields, by name. */
 type FormValues = Record<string, any>;
 
-type Role = "reader" | "writer" | "admin";
-type Action = "ask" | "vote" | "read" | "write" | "manage";
+/** A name of the server's table of roles. */
+type Role = string;
+type Action = "see" | "ask" | "vote" | "read" | "write" | "manage";
 type Strategy = "factual" | "analytical" | "opinion" | "contextual";
-type Me = { name: string; is_admin: boolean; role: Role; has_password: boolean; has_model: boolean };
+type Me = { name: string; is_admin: boolean; roles: Role[]; has_password: boolean; has_model: boolean };
 type SignInMethods = { needed: boolean; provider: boolean };
 type Thread = {
   id: string;
@@ -37,6 +38,8 @@ interface Collection {
   examples: { question: string; user_context: string; type: Strategy | null }[];
   role: Role;
   may: Action[];
+  /** the roles that the user may give to others in it */
+  roles: Role[];
   documents: number;
   chunks: number;
   bytes: number;

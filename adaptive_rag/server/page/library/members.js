@@ -7,21 +7,24 @@ import { PagedList, Row } from "../shell/list.js";
 import { notify } from "../shell/notices.js";
 import { Page } from "./screen.js";
 
-const ROLES = /** @type {const} */ (["reader", "writer", "admin"]);
-
 /** @param {{ collection: Collection }} props */
 export function Members({ collection }) {
   const [version, reload] = useVersion();
   const path = `${collectionPath(collection.name)}/members`;
-  const options = ROLES.map((each) => [each, labelFor("role", each)]);
+  /** @param {Role} role @returns {[Role, string]} */
+  const option = (role) => [role, labelFor("role", role)];
+  const options = collection.roles.map(option);
   /** @param {string} name @param {string} role */
   const setRole = (name, role) => put(`${path}/${encodeURIComponent(name)}`, { role }).then(reload);
   /** @param {{ name: string, role: string }} member */
-  const renderRow = ({ name, role }) => html`<${Row} title=${name}>
-    <${Select} aria-label=${t("library_role_of", { name })} value=${role} options=${options} onChoose=${(/** @type {string} */ chosen) => setRole(name, chosen).catch(notify)} />
+  const renderRow = ({ name, role }) =>
+    html`<${Row} title=${name}>${
+      collection.roles.includes(role)
+        ? html`<${Select} aria-label=${t("library_role_of", { name })} value=${role} options=${options} onChoose=${(/** @type {string} */ chosen) => setRole(name, chosen).catch(notify)} />
     <button class="quiet" aria-label=${t("remove_of", { name })}
-      onClick=${() => remove(`${path}/${encodeURIComponent(name)}`).then(reload, notify)}>${t("remove")}</button>
-  <//>`;
+      onClick=${() => remove(`${path}/${encodeURIComponent(name)}`).then(reload, notify)}>${t("remove")}</button>`
+        : html`<span class="badge">${labelFor("role", role)}</span>`
+    }<//>`;
   return html`<${Page} title=${t("library_members")} back=${collection.name}>
     <p class="soft">${t("library_members_intro")}</p>
     <${Form} isCard action=${t("library_member_add")} onSubmit=${(/** @type {any} */ { name, role }) => setRole(name.trim(), role)} notFound="library_member_unknown">

@@ -15,7 +15,7 @@ export function EventLog() {
 }
 
 export function FeedbackList() {
-  const administered = (useSignal(collections) ?? []).filter((each) => each.role === "admin");
+  const administered = (useSignal(collections) ?? []).filter((each) => each.may.includes("manage"));
   const [name, setName] = useState(administered[0].name);
   return html`
     <div class="row">

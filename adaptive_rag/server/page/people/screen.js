@@ -14,7 +14,7 @@ export function PeopleScreen() {
   const tabInUrl = useSignal(currentRoute).path[1] ?? "";
   const isAdmin = useSignal(me)?.is_admin;
   const hasUsers = useSignal(signInMethods)?.needed;
-  const isOwner = useSignal(collections)?.some((each) => each.role === "admin");
+  const isOwner = useSignal(collections)?.some((each) => each.may.includes("manage"));
   const tabs = {
     account: Account,
     ...(hasUsers && { tokens: Tokens }),

@@ -20,9 +20,5 @@ export function SignIn() {
 }
 
 /** @param {unknown} error @returns {Message} */
-function signInError(error) {
-  if (!(error instanceof Problem)) return describeError(error);
-  if (error.status === 401) return { text: t("sign_in_wrong") };
-  const minutes = Math.ceil((error.retryAfter ?? 0) / 60);
-  return error.status === 429 ? { text: t("sign_in_often", { minutes }) } : describeError(error);
-}
+const signInError = (error) =>
+  error instanceof Problem && error.status === 401 ? { text: t("sign_in_wrong") } : describeError(error);

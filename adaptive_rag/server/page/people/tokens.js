@@ -1,6 +1,7 @@
 /** The user's tokens, which programs send instead of the password. */
 import { post, remove } from "../core/api.js";
-import { html, useState, useVersion } from "../core/html.js";
+import { html, useSignal, useState, useVersion } from "../core/html.js";
+import { me } from "../core/session.js";
 import { formatDate, labelFor, t } from "../core/texts.js";
 import { Field, Form, openConfirmation } from "../shell/form.js";
 import { PagedList, Row } from "../shell/list.js";
@@ -9,6 +10,7 @@ import { CopyField } from "./copy_field.js";
 export function Tokens() {
   const [version, reload] = useVersion();
   const [newToken, setNewToken] = useState({ name: "", token: "" });
+  const roles = useSignal(me)?.roles ?? [];
   /** @param {FormValues} given */
   const createToken = async ({ name, role, days }) => {
     setNewToken(await post("/tokens", { name, role, days: Number(days) || null }));
@@ -19,7 +21,7 @@ export function Tokens() {
       <h2>${t("token_make")}</h2>
       <p class="soft">${t("token_use")}</p>
       <${Field} label=${t("token_name")} name="name" required maxlength="100" />
-      <${Field} label=${t("role")} name="role" options=${["reader", "writer", "admin"].map((role) => [role, labelFor("role", role)])} />
+      <${Field} label=${t("role")} name="role" options=${roles.map((role) => [role, labelFor("role", role)])} />
       <${Field} label=${t("token_expires")} name="days" options=${[...[30, 90, 365].map((n) => [n, t("days", { n })]), ["", t("never")]]} />
     <//>
     ${newToken.token && html`<${CopyField} label=${t("token_made", newToken)} text=${newToken.token} />`}

@@ -22,6 +22,8 @@ export function describeError(error) {
   if (!(error instanceof Problem))
     return { text: t("broken", { what: error instanceof Error ? error.message : `${error}` }) };
   if (isUnreached(error)) return { text: t("offline") };
+  if (error.type === "too_often" && error.retryAfter)
+    return { text: t("sign_in_often", { minutes: Math.ceil(error.retryAfter / 60) }) };
   const text = findLabel("problem", error.type ?? "");
   if (text) return { text };
   if (error.message) return translate(error.message);
