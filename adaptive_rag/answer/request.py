@@ -15,6 +15,7 @@ from adaptive_rag.answer.named import keep_named
 from adaptive_rag.answer.score import ScoredSentences, blend_sides, read_sides, score_sentences
 from adaptive_rag.answer.sentences import AnswerSentence, collect_sentences
 from adaptive_rag.answer.speakers import bare_name, message_speaker
+from adaptive_rag.answer.turns import people_in
 from adaptive_rag.deadline import in_time
 from adaptive_rag.models.onnx import Vectors
 from adaptive_rag.optional import attempt
@@ -177,20 +178,32 @@ class AnswerRequest:
         return [
             message_speaker(sentence.text)
             if sentence.standalone and not sentence.is_value
-            else self.contributions[sentence.document].speaker_at(sentence.start, sentence.text)
+            else self.contributions[sentence.document].speaker_at(sentence.start, sentence.end)
             for sentence in self.answer_sentences
+        ]
+
+    @cached_property
+    def holders(self) -> list[str | None]:
+        """Return who holds the view of each sentence: its speaker, or the person on whom it reports.
+
+        The author of a row, such as a review, who has no name is a number.
+        """
+        return [
+            speaker or self.contributions[sentence.document].holder_at(sentence.start, sentence.end)
+            for speaker, sentence in zip(self.speakers, self.answer_sentences, strict=True)
         ]
 
     @cached_property
     def is_debate(self) -> bool:
         """Return whether several people speak in the passages."""
-        return len({bare_name(name) for name in self.speakers if name}) >= MIN_SPEAKERS
+        return len({bare_name(name) for name in self.holders if name}) >= MIN_SPEAKERS
 
     @cached_property
     def contributions(self) -> list[Contributions]:
         """Return the speakers and authors of each document."""
+        people = set[str]().union(*(people_in(document["text"]) for document in self.documents))
         return [
-            attempt("speakers", partial(Contributions, document), None)
+            attempt("speakers", partial(Contributions, document, people), None)
             or Contributions({**document, "text": ""})
             for document in self.documents
         ]
