@@ -51,7 +51,7 @@ PARTS: list[tuple[Part, str, Any]] = [
     ("sides", "adaptive_rag.nodes.generate:_missing_side", VIEWS),
     ("situation", "adaptive_rag.nodes.rerank:reserve_for_context", ADVICE),
     ("small talk", "adaptive_rag.nodes.classify:reply_to_small_talk", FACT),
-    ("speakers", "adaptive_rag.answer.contributions:_last_label", VIEWS),
+    ("speakers", "adaptive_rag.answer.contributions:read_turns", VIEWS),
     ("speakers", "adaptive_rag.answer.contributions:author_of", VIEWS),
     ("spelling", "adaptive_rag.nodes.classify:correct_spelling", FACT),
     ("units", "adaptive_rag.answer.sentences:read_units", FACT),

@@ -29,8 +29,8 @@ MIN_WORDS = 3
 # Maximum number of words of a quoted paragraph, and of a list with its lead-in; of a longer one, the part
 # around the best sentence is quoted (`python -m benchmarks.real`).
 LONGEST_PARAGRAPH, LONGEST_LIST = 100, 150
-# Maximum number of words of one speaker in a debate.
-LONGEST_SPEECH = 40
+# Maximum number of words of one speaker in a debate: with 40, two speakers fewer fit into an answer.
+LONGEST_SPEECH = 35
 # Number of items shown of a list that is longer than LONGEST_LIST.
 FIRST_ITEMS = 3
 
@@ -126,7 +126,10 @@ def _quote_around(
     first, end = best, _list_end(sentences, best)
     if extent == "paragraph":
         first, end = _paragraph(sentences, scores, best, longest)
-    return range(_first_needed(sentences, first), end)
+    needed = _first_needed(sentences, first)
+    if longest == LONGEST_SPEECH:  # what another speaker said before is not part of a speech
+        needed = max([needed, *(i + 1 for i in range(needed, first) if scores[i] == -np.inf)])
+    return range(needed, end)
 
 
 def _paragraph(

@@ -171,7 +171,7 @@ def _speaker(request: AnswerRequest, sentence: AnswerSentence) -> str | None:
     """Return the speaker of a sentence; None for a message, whose text names its speaker."""
     if sentence.standalone and not sentence.is_value:
         return None
-    return request.contributions[sentence.document].speaker_at(sentence.start, sentence.text)
+    return request.contributions[sentence.document].speaker_at(sentence.start, sentence.end)
 
 
 def _write_block(request: AnswerRequest, block: Block) -> list[Piece]:
@@ -249,7 +249,7 @@ def _heading_of(request: AnswerRequest, sentence: AnswerSentence) -> str:
 
 def _show(request: AnswerRequest, sentence: AnswerSentence, speaker: str | None) -> str:
     """Return a sentence on one line; a code block keeps its lines."""
-    text = without_label(sentence.text) if speaker else sentence.text
+    text = without_label(sentence.text, speaker) if speaker else sentence.text
     if sentence.cells:
         text = attempt("rows", partial(say_row, sentence.cells, request.question), text)
     elif text.startswith("|"):

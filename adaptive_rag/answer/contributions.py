@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import partial
 
 from adaptive_rag.answer.passages import chunks_of, text_at
+from adaptive_rag.answer.posts import HEADERS_AND_FOOTER, LETTER, MARKED_LINE, find_posts, sender_of
 from adaptive_rag.answer.speakers import (
-    BOLD_LABEL,
     CAPITALISED,
     FULL_NAME,
     SAYS_I,
-    STARS,
-    TITLE,
     TURN,
+    bare_name,
     in_first_person,
+    surname,
 )
+from adaptive_rag.answer.turns import SpeakerTurn, people_in, read_turns, reported_person
 from adaptive_rag.optional import attempt
 from adaptive_rag.state import Candidate
 
@@ -27,16 +27,16 @@ _CLOSING = (
     r"(?:(?:Kind(?:est)?|Best|Warm(?:est)?|Many|Yours|With|Sincerely|Respectfully)\b[A-Za-z ]{0,25}|"
     r"Thanks|Thank [Yy]ou|Cheers)"
 )
-# "Dr Amrita Solanki, engineer to the council", "Tansy Hill (15)"; not "Dear Editor,", "Kind Regards,"
-_PERSON = re.compile(rf"^(?!(?:Dear|Hello|Hi|{_CLOSING})\b){FULL_NAME}(?:,(?!$)| \(|$)")
-_HEADING_MARK = re.compile(r"^#{1,6}\s+")
-# Words before a colon that are not names.
-_NO_NAME = re.compile(
-    r"notes?|examples?|warning|tip|hint|summary|conclusion|question|answer|subject|date|present|sources?|"
-    r"title|author|topic|results?|total|price|address|email|phone|location|remark",
-    re.IGNORECASE,
+# "Dr Amrita Solanki, engineer to the council", "Tansy Hill (15)", "Ann and Bo Lee", "Ann Lee   Bo Lee"; not
+# "Dear Editor,", "Kind Regards,"
+_PERSON = re.compile(
+    rf"^(?!(?:Dear|Hello|Hi|{_CLOSING})\b)(?:{CAPITALISED} (?:and|&) )?{FULL_NAME}"
+    rf"(?:,(?!$)| \(|$|(?:[ \t]{{2,}}| (?:and|&) ){FULL_NAME})"
 )
-_TITLED = re.compile(rf"{TITLE} ")
+_BEFORE_NAME = re.compile(rf"[*_]*(?:{_CLOSING},?\s+|[Bb]y )?")
+# "*by Ann Lee, audit committee*", below a heading
+_BYLINE = re.compile(r"\s{0,4}[*_]{0,2}[Bb]y (?P<name>[^*_\n]{3,80}?)[*_]{0,2}[ \t]*\n")
+_HEADING_MARK = re.compile(r"^#{1,6}\s+")
 _SIGNATURE_DASH = re.compile(r"^[ \t]*(?:[-–—]+[ \t]*)?")
 _SALUTATION = re.compile(r"^[ \t]*(?:Sir|Madam|Sirs|Dear|To the [Ee]ditor|Hello|Hi)\b", re.MULTILINE)
 # "Sir, ... I call it a theft. Ann Lee, baker": the signature after the last sentence of a letter
@@ -46,23 +46,6 @@ _SIGNED = re.compile(
 )
 _PARAGRAPH_BREAK = re.compile(r"\n[ \t]*\n")
 _QUOTED = re.compile(r"[“\"][^”\"\n]*[”\"]")
-# "From: Ravi Menon <ravi@mill.example>", above another header line of a mail
-_MAIL = re.compile(
-    r"^From:[ \t]*(?P<name>[^<\n(]*[^<\n( \t])[ \t]*(?:[<(][^\n]*)?\n(?=(?:To|Cc|Date|Sent|Subject):)",
-    re.MULTILINE,
-)
-# The time of a post: "3 Nov 2023, 20:40", "2 days ago".
-_WHEN = re.compile(
-    r"\b\d{1,2}:\d\d\b|\b\d{1,2}[./]\d{1,2}[./]\d{2,4}\b|\b\d{4}(?:-\d\d-\d\d)?\b|\b\w+ \w+ ago\b|"
-    r"\b(?:\d{1,2}(?:st|nd|rd|th)? )?(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]*\b"
-    r"(?: \d{1,2}\b)?",
-)
-# Separators in a header, and words before or after a name.
-_PARTS = re.compile(
-    r"[\[\](){}|·•,;–—]|\s-\s|\b(?:posted|written|reviewed|review|by|on|at|wrote|said)\b:?", re.IGNORECASE
-)
-# A header is shorter than this, in characters, and a name in it has at most this many words.
-LONGEST_HEADER, NAME_WORDS = 80, 4
 # "“Too loud.” (Design)", "“Too loud.” – Ana Ruiz": a quote followed by the speaker's group or name
 _ATTRIBUTED = re.compile(
     rf"[“\"][^“”\"\n]{{12,600}}[”\"][ \t]*(?:\((?P<group>[A-Z][^()\n\d]{{1,60}})\)|"
@@ -74,6 +57,7 @@ _CELL = re.compile(r"^(?P<column>[^:\n]+): (?P<value>[^\n]+)$", re.MULTILINE)
 _AUTHOR = re.compile(
     r"\b(?:author|customer|guest|participant|respondent|reviewer|sender|user|visitor|writer)\b", re.IGNORECASE
 )
+_RATING = re.compile(r"\b(?:rating|stars?)\b", re.IGNORECASE)
 # Minimum number of words of a cell that counts as a text.
 WRITTEN = 10
 # Maximum number of characters of a heading or line that may be a name.
@@ -85,44 +69,82 @@ SIGNATURE_LINES = 3
 class Contributions:
     """The speakers and authors in a passage, which is read once and queried for each sentence."""
 
-    def __init__(self, passage: Candidate) -> None:
+    def __init__(self, passage: Candidate, people: Collection[str] = ()) -> None:
+        """Read a passage; `people` are the surnames of people in the other passages."""
         text = passage["text"]
         self._passage = passage
         self._text = text
         breaks = list(_PARAGRAPH_BREAK.finditer(text))
         self._starts = [0, *(gap.end() for gap in breaks)]  # of the paragraphs
         self._ends = [*(gap.start() for gap in breaks), len(text)]
-        self._turns = _find_turns(text)
-        self._posts = _find_posts(text, self._starts)
         self._salutations = [match.start() for match in _SALUTATION.finditer(text)]
+        self._sender = sender_of(passage)
+        is_letter = bool(self._sender or LETTER.search(text))
+        self._turns = read_turns(text, self._starts, people, is_letter=is_letter)
+        self._people = {*people, *people_in(text), *(surname(t.speaker) for t in self._turns if t.speaker)}
+        is_mail = bool(self._sender or passage["metadata"].get("quoted"))
+        self._posts = find_posts(text, self._starts, is_mail=is_mail)
+        self._unsaid = [match.span() for match in HEADERS_AND_FOOTER.finditer(text)]
         self._attributed_quotes = [
             (match.start(), match.end(), match["group"] or match["name"])
             for match in _ATTRIBUTED.finditer(text)
         ]
-        self._author = author_of(passage)
+        author = author_of(passage)
+        self._author = None if author and author.isdigit() else author
+        self._row = author
         self._signatures: dict[tuple[int, int], str | None] = {}
         self._chunks = chunks_of(passage)
 
-    def speaker_at(self, start: int, text: str) -> str | None:
+    def speaker_at(self, start: int, end: int) -> str | None:
         """Return the speaker of a sentence according to the text; None where the text names none.
 
         Args:
             start: where the sentence starts, in the offsets of the passage's span.
-            text: the sentence.
+            end: where it ends.
         """
-        return attempt("speakers", partial(self._find_speaker, start, text), None)
+        return attempt("speakers", partial(self._find_speaker, start, end), None)
 
-    def _find_speaker(self, start: int, text: str) -> str | None:
-        offset = start - self._passage["start"]
-        paragraph = self._starts[self._paragraph_at(offset)]
-        return (
+    def _find_speaker(self, start: int, end: int) -> str | None:
+        offset, last = start - self._passage["start"], end - self._passage["start"]
+        speaker = (
             self._author
-            or self._attributed_speaker(offset, offset + len(text))
-            or _last_label(self._turns, paragraph, offset)
-            or _last_label(self._posts, 0, offset)
-            or self._letter_writer(offset)
-            or self._speaker_in_heading(start, text)
+            or self._attributed_speaker(offset, last)
+            or self._labelled_speaker(offset, last)
+            or _last_label(self._posts, offset)
+            or (None if self._is_marked(offset) else self._letter_writer(offset) or self._sender)
+            or self._speaker_in_heading(start, end)
         )
+        is_said = not any(start <= offset < end for start, end in self._unsaid)
+        return speaker if is_said and not _is_signature(self._text[max(offset, 0) : last], speaker) else None
+
+    def holder_at(self, start: int, end: int) -> str | None:
+        """Return whose view a sentence holds according to the text; None where it does not tell.
+
+        That is its speaker, or the person whom it reports on, as in "Ms Dray says that the lift is too slow",
+        or the nameless author of a row, as a number. What a speaker says about others is not their view.
+        """
+        if speaker := self.speaker_at(start, end):
+            return speaker
+        offset = start - self._passage["start"]
+        turn = self._turn_at(offset, end - self._passage["start"])
+        reported = reported_person(self._text, self._people, max(offset, 0))
+        return (None if turn and turn.resumes else reported) or self._row
+
+    def _labelled_speaker(self, offset: int, end: int) -> str | None:
+        turn = self._turn_at(offset, end)
+        if turn is None or turn.start > offset:
+            return None  # another turn begins within the sentence
+        return turn.speaker or (turn.resumes if SAYS_I.search(self._text, max(offset, 0), end) else None)
+
+    def _turn_at(self, offset: int, end: int) -> SpeakerTurn | None:
+        """Return the last turn in the paragraph that begins before the end of a sentence."""
+        paragraph = self._starts[self._paragraph_at(offset)]
+        return next((turn for turn in reversed(self._turns) if paragraph <= turn.start < end), None)
+
+    def _is_marked(self, offset: int) -> bool:
+        """Return whether a position is in a line of another mail."""
+        line = self._text.rfind("\n", 0, max(offset, 0)) + 1
+        return bool(MARKED_LINE.match(self._text, line))
 
     def _attributed_speaker(self, start: int, end: int) -> str | None:
         quotes = self._attributed_quotes
@@ -161,9 +183,11 @@ class Contributions:
                 return name if is_letter else None
         return None
 
-    def _speaker_in_heading(self, start: int, text: str) -> str | None:
-        """Return the person in the heading above a sentence, if the text below is in the first person."""
-        end = start + len(text)
+    def _speaker_in_heading(self, start: int, end: int) -> str | None:
+        """Return the person in the heading above a sentence, or in the line "by Ann Lee" below the heading.
+
+        The text below must be in the first person.
+        """
         containing = (chunk for chunk in self._chunks if chunk["start"] <= start and end <= chunk["end"])
         chunk = next(containing, self._chunks[-1])
         section = (chunk["section"] or "").rpartition(" > ")[2].strip()
@@ -176,14 +200,16 @@ class Contributions:
             offset += len(line)
         if heading is None and section not in chunk["text"]:
             heading = section  # the section began before the chunk
-        if not heading or len(heading) > LONGEST_NAME or not _PERSON.match(heading):
-            return None
         words = text_at(chunk, below, chunk["end"])
+        byline = _BYLINE.match(words)
+        name = byline["name"] if heading and byline else heading
+        if not name or len(name) > LONGEST_NAME or not _PERSON.match(name):
+            return None
         if next_heading := re.search(r"^#{1,6}\s", words, re.MULTILINE):
             words = words[: next_heading.start()]
         # "Machine Learning" may stand above "how we live", so a name alone needs "I".
-        speaks = in_first_person if "," in heading else SAYS_I.search
-        return heading if speaks(_QUOTED.sub("", words)) else None
+        speaks = in_first_person if byline or "," in name else SAYS_I.search
+        return name if speaks(_QUOTED.sub("", words)) else None
 
     def _paragraph_at(self, offset: int) -> int:
         return bisect_right(self._starts, max(offset, 0)) - 1
@@ -197,102 +223,40 @@ def _name_in_signature(lines: Sequence[str]) -> str | None:
         if len(stripped) > LONGEST_NAME or stripped[-1:] in (*".:;?!", ""):
             break
         block.insert(0, stripped)
-    return next((line for line in block if _PERSON.match(line)), None)
+    name = next((line for line in block if _PERSON.match(line)), None)
+    return name and re.sub(r"[ \t]{2,}", " and ", name)
 
 
-def _last_label(labels: Sequence[tuple[int, str | None]], first: int, last: int) -> str | None:
-    """Return the last label that starts between two offsets: of a turn, a mail or a post."""
-    between = [label for start, label in labels if first <= start <= last]
-    return between[-1] if between else None
+def _is_signature(text: str, speaker: str | None) -> bool:
+    """Return whether a text begins with its speaker's name, as a signature and a byline do."""
+    before = _BEFORE_NAME.match(text)
+    name = bare_name(speaker or "")
+    return bool(before and name and text.startswith(name, before.end()) and not TURN.match(text))
+
+
+def _last_label(labels: Sequence[tuple[int, str | None]], last: int) -> str | None:
+    """Return the last label that starts before an offset: of a mail or a post."""
+    before = [label for start, label in labels if start <= last]
+    return before[-1] if before else None
 
 
 def author_of(passage: Candidate) -> str | None:
     """Return who wrote the text of a row, such as a review; None where there is no text, or no row.
 
     The author is the value of a column such as "author", or else that of the first column if the text is in
-    the first person.
+    the first person. An author without a name is the row's number.
     """
-    if "row" not in passage["metadata"] or passage["metadata"].get("kind") == "qa":
+    row = passage["metadata"].get("row")
+    if row is None or passage["metadata"].get("kind") == "qa":
         return None
     cells = [(cell["column"], cell["value"]) for cell in _CELL.finditer(passage["text"])]
     written = " ".join(value for _, value in cells if len(value.split()) >= WRITTEN)
     author = next((value for column, value in cells if _AUTHOR.search(column)), None)
-    return author or cells[0][1] if written and (author or in_first_person(written)) else None
-
-
-def _find_turns(text: str) -> list[tuple[int, str | None]]:
-    """Return the start of each turn of a text, and its label if it is a person."""
-    turns = list(TURN.finditer(text))
-    names = Counter(turn["name"] for turn in turns)
-    # "Annual Leave: Staff get 25 days." and "Late Fees: We charge 2 pounds." are no conversation.
-    is_conversation = any(
-        SAYS_I.search(_PARAGRAPH_BREAK.split(text[turn.end() :], maxsplit=1)[0]) for turn in turns
-    )
-    return [
-        (
-            turn.start(),
-            _read_label(turn, text, is_conversation=is_conversation, recurs=names[turn["name"]] > 1),
-        )
-        for turn in turns
-    ]
-
-
-def _read_label(turn: re.Match[str], text: str, *, is_conversation: bool, recurs: bool) -> str | None:
-    """Return the label of a turn if it is a person.
-
-    A person has a title, or a full name where anybody says "I", or one name that recurs; or else says "I".
-    """
-    name = turn["name"]
-    if _NO_NAME.fullmatch(name):
-        return None
-    words = text[turn.end() :].split("\n", 1)[0].strip()
-    # "- Mrs Callender: decision on smartphones, by 28 November" is a task in a list.
-    if turn[0].lstrip().startswith(("-", "*", "•")) and words[:1].islower() and words[-1].isalnum():
-        return None
-    is_person = _TITLED.match(name) or (is_conversation if " " in name else recurs) or SAYS_I.search(words)
-    return turn["label"] if is_person else None
-
-
-def _find_posts(text: str, paragraphs: list[int]) -> list[tuple[int, str]]:
-    """Return the start and the author of each mail or post.
-
-    Two headers like "Lunch (12:30)" are not enough: without stars, at least half of the posts must be in the
-    first person.
-
-    Args:
-        text: the text of the passage.
-        paragraphs: where its paragraphs start.
-    """
-    headers = [(mail.start(), mail.end(), mail["name"]) for mail in _MAIL.finditer(text)]
-    rated = [bold for bold in BOLD_LABEL.finditer(text) if STARS.search(bold["label"])]
-    headers += [(bold.start(), bold.end(), name) for bold in rated if (name := _read_header(bold["label"]))]
-    has_stars = bool(rated)
-    for start in paragraphs:
-        line = text[start:].split("\n", 1)[0]
-        is_known = any(header_start == start for header_start, *_ in headers)
-        if not is_known and len(line) < LONGEST_HEADER and (name := _read_header(line)):
-            headers.append((start, start + len(line), name))
-            has_stars = has_stars or bool(STARS.search(line))
-    if len(headers) < 2:
-        return []
-    headers.sort()
-    ends = [*(start for start, *_ in headers[1:]), len(text)]
-    in_first = sum(in_first_person(text[below:end]) for (_, below, _), end in zip(headers, ends, strict=True))
-    is_discussion = has_stars or 2 * in_first >= len(headers)
-    return [(start, name) for start, _, name in headers] if is_discussion else []
-
-
-def _read_header(line: str) -> str | None:
-    """Return the author from a post's header: "5 stars, Anneke V., January".
-
-    "Valid from 1 May 2026." is a sentence and "10 Plan 2030" a heading; both give None.
-    """
-    stars = STARS.search(line)
-    if not stars and not _WHEN.search(line):
-        return None
-    without_date = _WHEN.sub(" | ", STARS.sub(" | ", line))
-    parts = [part.strip(' \t"“”:#*_-') for part in _PARTS.sub("|", without_date).split("|")]
-    names = [part for part in parts if any(map(str.isalpha, part))]
-    if not names or len(names[0].split()) > NAME_WORDS or re.match(r"\d+\s", names[0]):
-        return None
-    return None if line.rstrip()[-1:] in ("?!;" if stars else ".?!;") else names[0]
+    if (
+        written
+        and not author
+        and (in_first_person(written) or any(_RATING.search(name) for name, _ in cells))
+    ):
+        # A date or a number names nobody.
+        author = str(row) if re.search(r"\d", cells[0][1]) else cells[0][1]
+    return author if written else None

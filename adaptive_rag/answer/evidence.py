@@ -51,9 +51,16 @@ def judge_evidence(request: AnswerRequest) -> Evidence:
         code = "not_judged" if scored.answered is None else "no_word_read"
         return Evidence(None, outcome, say(code, near=round(near, 2)))
     confidence = request.answered or 0.0
-    # No single sentence answers a question for views, so a lower confidence is enough if one takes a side.
-    needed = CLOSE if request.style.views and (request.clear_sides != NEITHER).any() else ANSWERED
+    # No single sentence answers a question for views, so a lower confidence is enough if one takes a side, or
+    # if the person whose view is asked for speaks of the subject.
+    own = None if request.own_words is None else bool(request.own_words.any())
+    takes_side = request.style.views and (request.clear_sides != NEITHER).any()
+    needed = CLOSE if own or takes_side else ANSWERED
     outcome = "answer" if confidence >= needed else "closest" if confidence >= CLOSE else "refusal"
+    if own is False and outcome == "answer":
+        return Evidence(min(confidence, ANSWERED), "closest", say("says_nothing"))
+    if own and outcome == "refusal":
+        return Evidence(confidence, "closest", say("says_something"))
     code, limit = ("likely_answer", needed) if outcome == "answer" else ("likely_closest", CLOSE)
     return Evidence(confidence, outcome, say(code, sure=round(float(confidence), 2), limit=limit))
 

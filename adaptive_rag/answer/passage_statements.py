@@ -41,7 +41,7 @@ def read_statements(passage: Candidate, sentences: Sentences) -> Iterator[Statem
         if field:
             record.append((field["name"], field["value"]))
         elif not any(row_start <= start < row_end for row_start, row_end in row_spans):
-            statement = f"{contributions.speaker_at(start, text) or ''}: {text}"
+            statement = f"{contributions.speaker_at(start, end) or ''}: {text}"
             if _REFERS_BACK.match(text):
                 statement = f"{previous_text} {statement}"
             yield Statement(read_tokens(plain(statement)))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Literal
 
@@ -12,9 +12,11 @@ from numpy.typing import NDArray
 
 from adaptive_rag.answer.contributions import Contributions
 from adaptive_rag.answer.named import keep_named
+from adaptive_rag.answer.people import find_own_words
 from adaptive_rag.answer.score import ScoredSentences, blend_sides, read_sides, score_sentences
 from adaptive_rag.answer.sentences import AnswerSentence, collect_sentences
 from adaptive_rag.answer.speakers import bare_name, message_speaker
+from adaptive_rag.answer.turns import people_in
 from adaptive_rag.deadline import in_time
 from adaptive_rag.models.onnx import Vectors
 from adaptive_rag.optional import attempt
@@ -115,11 +117,28 @@ class AnswerRequest:
     def scored(self) -> ScoredSentences:
         """Return the sentences with the reader's scores, or with their cosines if the reader fails.
 
-        Of the rows and sections of a kind, only those that the question names have a score.
+        Of the rows and sections of a kind, only those that the question names have a score. If it asks for
+        one person's view, all other sentences have the score -inf.
         """
+        scored = self._named_scored
+        if self.own_words is None or not self.own_words.any():
+            return scored
+        return replace(scored, scores=np.where(self.own_words, scored.scores, -np.inf))
+
+    @cached_property
+    def _named_scored(self) -> ScoredSentences:
         scored = self._score(self.question_for_reader)
         keep = partial(keep_named, (self.question, self.previous_question), self.documents, scored)
         return attempt("names", keep, scored)
+
+    @cached_property
+    def own_words(self) -> NDArray[np.bool_] | None:
+        """Return which sentences are the words of the one person whose view the question asks for.
+
+        None where it asks for nobody's; no sentence is, where that person says nothing on the subject.
+        """
+        find = partial(find_own_words, self.question, self.documents, self._named_scored, self.holders)
+        return attempt("speakers", find, None)
 
     @cached_property
     def answered(self) -> float | None:
@@ -177,20 +196,32 @@ class AnswerRequest:
         return [
             message_speaker(sentence.text)
             if sentence.standalone and not sentence.is_value
-            else self.contributions[sentence.document].speaker_at(sentence.start, sentence.text)
+            else self.contributions[sentence.document].speaker_at(sentence.start, sentence.end)
             for sentence in self.answer_sentences
+        ]
+
+    @cached_property
+    def holders(self) -> list[str | None]:
+        """Return who holds the view of each sentence: its speaker, or the person on whom it reports.
+
+        The author of a row, such as a review, who has no name is a number.
+        """
+        return [
+            speaker or self.contributions[sentence.document].holder_at(sentence.start, sentence.end)
+            for speaker, sentence in zip(self.speakers, self.answer_sentences, strict=True)
         ]
 
     @cached_property
     def is_debate(self) -> bool:
         """Return whether several people speak in the passages."""
-        return len({bare_name(name) for name in self.speakers if name}) >= MIN_SPEAKERS
+        return len({bare_name(name) for name in self.holders if name}) >= MIN_SPEAKERS
 
     @cached_property
     def contributions(self) -> list[Contributions]:
         """Return the speakers and authors of each document."""
+        people = set[str]().union(*(people_in(document["text"]) for document in self.documents))
         return [
-            attempt("speakers", partial(Contributions, document), None)
+            attempt("speakers", partial(Contributions, document, people), None)
             or Contributions({**document, "text": ""})
             for document in self.documents
         ]

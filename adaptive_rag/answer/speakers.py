@@ -9,20 +9,28 @@ import re
 
 _FIRST_PERSON = re.compile(r"\b(?:I|[Mm]y|me|mine|myself|[Ww]e|[Oo]ur|us)\b")
 SAYS_I = re.compile(r"\b(?:I|[Mm]y|me|mine|myself)\b")
-TITLE = r"(?:Dr|Mr|Mrs|Ms|Prof|Professor|Sir|Dame|Cllr|Councillor|Captain|Rev|Father)\.?"
-CAPITALISED = r"[A-Z][\w'’-]+"
+TITLE = (
+    r"(?:Dr|Mr|Mrs|Ms|Mx|Miss|Prof|Professor|Sir|Dame|Cllr|Councillor|Captain|Rev|Father|Herr|Frau|Mme)\.?"
+)
+CAPITALISED = r"[A-ZÀ-ÖØ-ÞĀ-Ž][\w'’-]+"
 # Two or three capitalised words, or one after a title or initials; not "The Arabs", "ON OTHER MATTERS".
 FULL_NAME = (
     r"(?!(?i:The|An?|Our|My|Your|This|These|In|On|Of|For|About|How|Why|What)\b)"
-    rf"(?:(?:{TITLE} )?{CAPITALISED} (?:(?:[A-Z]\.|de|van|von|{CAPITALISED}) )?{CAPITALISED}|"
-    rf"(?:{TITLE} |(?:[A-Z]\. ?){{1,3}}){CAPITALISED})"
+    rf"(?:(?:{TITLE}[ \n])?{CAPITALISED} (?:(?:[A-Z]\.|de|van|von|{CAPITALISED}) )?{CAPITALISED}|"
+    rf"(?:{TITLE}[ \n]|(?:[A-Z]\. ?){{1,3}}){CAPITALISED})"
 )
-# "**Nadia Petrov (Living Streets):** ", "Nadia Petrov: ", "Ana: "; contributions.py drops those of no person.
+# "**Nadia Petrov (Living Streets):** ", "Nadia Petrov: ", "Ana: ", at the start of a line, or after a
+# sentence or a semicolon; also "Decision 7: ". turns.py drops those of no person.
 TURN = re.compile(
-    rf"^[ \t]*(?:[-*•] )?(?P<bold>\*\*|__)?(?P<label>(?P<name>{FULL_NAME}|"
-    rf"{CAPITALISED})(?: ?\([^()\n]{{1,60}}\)|"
-    r", [^:.\n*]{1,50})?)(?:(?P=bold))?:(?:\*\*|__)?[ \t]+(?=\S)",
+    r"(?:^[ \t]*(?:[-*•] )?(?:\[[^\[\]\n]{4,30}\] )?|(?<=[.!?…:;”\"’)\]*_])[ \t]+)(?P<bold>\*\*|__)?"
+    rf"(?P<label>(?P<name>{FULL_NAME}|{CAPITALISED}(?: [\w./-]{{0,20}}\d[\w./-]{{0,20}})?)"
+    r"(?: ?\([^()\n]{1,60}\)|, [^:.\n*]{1,50})?)(?:(?P=bold))?:(?:\*\*|__)?(?:[ \t]+(?=\S)|\n(?=[^\s*•#-]))",
     re.MULTILINE,
+)
+# "Ms Bexley (House C) says that", "Farrow replied that": a sentence about what somebody said or did
+REPORT = re.compile(
+    rf"(?P<name>(?P<title>{TITLE}[ \n])?(?:{CAPITALISED} )?(?P<surname>{CAPITALISED}))"
+    r"(?: \([^()\n]{1,60}\)|, [^,.;:\n]{1,60},)?[ \n](?=[a-z])"
 )
 # The number of stars in a rating: "4 stars", "4/5", "★★★★"
 STARS = re.compile(r"\b[0-5](?:[.,]\d)?(?: ?stars?\b| ?/ ?5\b| out of (?:5|five)\b)|★+☆*")
@@ -48,11 +56,19 @@ def message_speaker(text: str) -> str | None:
     return names[-1] if names and _MESSAGE.match(text) else None
 
 
-def without_label(text: str) -> str:
-    """Return a sentence without the speaker's label or salutation before it."""
+def message_text(text: str) -> str:
+    """Return a message without its speaker and time: "me too" for "Ben (21:15): “me too”"."""
+    match = _MESSAGE.match(text)
+    return text[match.end() :].rstrip("”") if match else text
+
+
+def without_label(text: str, speaker: str) -> str:
+    """Return a sentence without the speaker's own label, or the salutation, before it."""
     bold = BOLD_LABEL.match(text)
     rating = bold if bold and STARS.search(bold["label"]) else None
-    label = TURN.match(text) or _GREETING.match(text) or rating
+    turn = TURN.match(text)
+    own = turn if turn and bare_name(" ".join(turn["label"].split())) == bare_name(speaker) else None
+    label = own or _GREETING.match(text) or rating
     words = text[label.end() :] if label else text
     has_one_quotation_mark = words.startswith(("“", '"')) != words.endswith(("”", '"'))
     return words.strip('“”"') if has_one_quotation_mark or _QUOTED.fullmatch(words) else words
@@ -61,3 +77,8 @@ def without_label(text: str) -> str:
 def bare_name(speaker: str) -> str:
     """Return a speaker's name without a description: "Nadia Petrov" for "Nadia Petrov (Living Streets)"."""
     return re.split(r" ?\(|, ", speaker)[0].strip("* ")
+
+
+def surname(speaker: str) -> str:
+    """Return the last word of a speaker's name."""
+    return bare_name(speaker).split()[-1]

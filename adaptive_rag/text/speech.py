@@ -46,10 +46,11 @@ _LABELS = frozenset(
     "usage syntax returns return args parameters required optional title url name date status "
     "version author authors location impact consequence steps goal goals agenda topic topics action "
     "actions decision decisions conclusions recommendation recommendations aim aims outcome purpose "
-    "definition remark".split()
+    "definition remark remarks present subject source sources total price address email phone third "
+    "finally also re ps nb".split()
 )
 # Roles of speakers, and given names that are also words: "Will: I will."
-_ROLES_AND_NAMES = frozenset(
+ROLES_AND_NAMES = frozenset(
     "interviewer interviewee moderator host guest chair chairman chairwoman chairperson president "
     "speaker presenter audience narrator judge witness student teacher doctor patient nurse agent "
     "customer client user assistant caller operator reporter secretary mayor councillor clerk mother "
@@ -107,8 +108,8 @@ def find_turns(text: str) -> list[tuple[int, str]]:
     labels = [name for name, texts in texts_of.items() if len(texts) > 1 and _is_speech(texts)]
     if len(labels) < 2:
         return []
-    words = set(re.findall(r"\b[^\W\d_A-Z]+\b", text))
-    speakers = {name for name in labels if _may_be_name(name, words)}
+    words = small_words(text)
+    speakers = {name for name in labels if may_be_name(name, words)}
     turns = [turn for turn in turns if turn.name in speakers]
     names = [turn.name for turn in turns]
     if len(speakers) < 2 or _is_cyclic(names) or not _is_conversation(turns):
@@ -122,13 +123,24 @@ def find_turns(text: str) -> list[tuple[int, str]]:
     return [(turn.start, turn.name) for turn in turns]
 
 
-def _may_be_name(name: str, words: Collection[str]) -> bool:
-    """Return whether a label can be a name: "Ana", "WH"; but not "Results" if the text has "results" too."""
+def small_words(text: str) -> set[str]:
+    """Return the words of a text without a capital letter, but for addresses; most of them are no names."""
+    without_addresses = " ".join(word for word in text.split() if "@" not in word and "://" not in word)
+    return set(re.findall(r"\b[^\W\d_A-Z]+\b", without_addresses))
+
+
+def may_be_name(name: str, words: Collection[str]) -> bool:
+    """Return whether a label can be a name: "Ana", "WH"; but not "Results" if the text has "results" too.
+
+    Args:
+        name: the label.
+        words: the words of the text that have no capital letter, as `small_words` returns them.
+    """
     parts = re.findall(r"[^\W\d_]+", name)
     if name in _MAIL_HEADERS or any(part.lower() in _LABELS for part in parts):
         return False
     plain = [part.lower() for part in parts if not (part.isupper() and len(part) <= _MAX_INITIALS)]
-    return not plain or any(part in _ROLES_AND_NAMES or part not in words for part in plain)
+    return not plain or any(part in ROLES_AND_NAMES or part not in words for part in plain)
 
 
 def _is_speech(texts: Sequence[str]) -> bool:

@@ -14,7 +14,12 @@ from adaptive_rag.text.sentences import sentence_spans
 from adaptive_rag.text.words import terms
 
 DIMENSION = 256
-SIDES = {"for": Side(0.1, 0.8, 0.1), "against": Side(0.8, 0.1, 0.1)}
+SIDES = {
+    "for": Side(0.02, 0.96, 0.02),
+    "against": Side(0.96, 0.02, 0.02),
+    "leans for": Side(0.1, 0.3, 0.6),
+    "leans against": Side(0.3, 0.1, 0.6),
+}
 
 
 def vector(text):

@@ -4,11 +4,12 @@ import pytest
 
 from adaptive_rag.answer.contributions import Contributions, author_of
 from adaptive_rag.answer.speakers import message_speaker, without_label
+from adaptive_rag.text.sentences import sentence_spans
 from tests.answer.made import candidate
 
 
 def speaker_of(passage, start, sentence):
-    return Contributions(passage).speaker_at(start, sentence)
+    return Contributions(passage).speaker_at(start, start + len(sentence))
 
 
 VOICES = (
@@ -197,14 +198,206 @@ def test_a_heading_in_capitals_is_no_speaker():
 
 
 def test_a_sentence_is_shown_without_its_label_or_salutation():
-    assert without_label("**Nadia Petrov:** I am for it.") == "I am for it."
-    assert without_label("Sir, - I am glad.") == "I am glad."
-    assert without_label("**Anna, 5 stars.** The coach was patient.") == "The coach was patient."
-    assert without_label("**Terrible.** The coach was late.") == "**Terrible.** The coach was late."
-    assert without_label("The wall: it is old.") == "The wall: it is old."
+    assert without_label("**Nadia Petrov:** I am for it.", "Nadia Petrov (chair)") == "I am for it."
+    assert without_label("Rev\nOsgood: I am for it.", "Rev Osgood") == "I am for it."
+    assert without_label("Bo Lund: I am for it.", "Nadia Petrov") == "Bo Lund: I am for it."
+    assert without_label("Sir, - I am glad.", "Ann Lee") == "I am glad."
+    assert without_label("**Anna, 5 stars.** The coach was patient.", "Anna") == "The coach was patient."
+    assert without_label("**Terrible.** The coach was late.", "Anna") == "**Terrible.** The coach was late."
+    assert without_label("The wall: it is old.", "Ann Lee") == "The wall: it is old."
 
 
 def test_who_answers_speaks_in_a_question_with_its_answer():
     assert message_speaker("Ana: “Are you sad?” Frank: “No. It goes on.”") == "Frank"
     assert message_speaker("Leila (13:31): “marketing says yes”") == "Leila"
     assert message_speaker("The sign says “No”.") is None
+
+
+MINUTES = (
+    "Item 5: Heat pumps\n\nMs Quill reports on the quotes. Mr Lindqvist: two units below his bedroom are out "
+    "of the question. Mr Farrow (House E): the boiler is louder. Ms Bexley: wonders who pays. "
+    "Decision 7: No pumps."
+)
+WRAPPED = (
+    "Cllr Anne-Marie Kettle: the shelter is an eyesore and should go. Rev\nOsgood: People wait there. "
+    "Mr O'Dowd wondered who pays. He has no car. Cllr Kettle: Sell it! It was agreed to ask."
+)
+GERMAN = "Frau Meier: Der Zaun ist teuer. Herr Özdemir: Ich bin dafür. Beschluss: Der Zaun kommt."
+BOARD = (
+    "Ms Quill is ill. Quill: the riser is from 1969. Drosdy: 2025 is too soon. Noise: 33 decibels at night."
+)
+ONE_SENTENCE = (
+    "Mr Holt: a fence is ugly; Ms Dray: it keeps the deer out. Mr Pym: too dear, Ms Dray: never. Done."
+)
+MENTION = "Mr Holt: I met Ms Dray: she is nice. We should ask her."
+SPEECH = (
+    "**Tom Holt:** I saw no deer. The proposal is bad. Ms Dray says they eat. It costs 900 pounds. "
+    "My roses bloom.\n\nThey left."
+)
+TIMED = "[2025-09-29 11:12] Odile Farkas: it does not scale.\n\n[Draft] Water Tank: 5 litres."
+QUOTES = "Mr Pym: “Too expensive.” The room laughed. Ms Quill: “No,” and she left."
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence", "speaker"),
+    [
+        (MINUTES, "Ms Quill reports", None),
+        (MINUTES, "Mr Lindqvist: two units", "Mr Lindqvist"),
+        (MINUTES, "Mr Farrow (House E): the boiler", "Mr Farrow (House E)"),
+        (MINUTES, "Ms Bexley: wonders", "Ms Bexley"),
+        (MINUTES, "Decision 7: No pumps", None),
+        (WRAPPED, "Cllr Anne-Marie Kettle: the", "Cllr Anne-Marie Kettle"),
+        (WRAPPED, "Rev\nOsgood: People", "Rev Osgood"),
+        (WRAPPED, "Mr O'Dowd wondered", None),
+        (WRAPPED, "He has no car.", None),
+        (WRAPPED, "Cllr Kettle: Sell", "Cllr Kettle"),
+        (WRAPPED, "It was agreed", None),
+        (GERMAN, "Frau Meier: Der", "Frau Meier"),
+        (GERMAN, "Herr Özdemir: Ich", "Herr Özdemir"),
+        (GERMAN, "Beschluss: Der", None),
+        (BOARD, "Quill: the riser", "Quill"),
+        (BOARD, "Drosdy: 2025", None),
+        (BOARD, "Noise: 33", None),
+        (ONE_SENTENCE, "Mr Holt: a fence is ugly; Ms Dray: it keeps the deer out.", None),
+        (ONE_SENTENCE, "Mr Pym: too dear, Ms Dray: never.", None),
+        (ONE_SENTENCE, "Done.", None),
+        (MENTION, "Mr Holt: I met Ms Dray: she is nice.", None),
+        (MENTION, "We should ask her.", None),
+        (SPEECH, "The proposal is bad.", "Tom Holt"),
+        (SPEECH, "Ms Dray says they eat.", None),
+        (SPEECH, "It costs 900 pounds.", None),
+        (SPEECH, "My roses bloom.", "Tom Holt"),
+        (SPEECH, "They left.", None),
+        (TIMED, "[2025-09-29 11:12] Odile Farkas: it", "Odile Farkas"),
+        (TIMED, "[Draft] Water Tank: 5", None),
+        (QUOTES, "Mr Pym: “Too", "Mr Pym"),
+        (QUOTES, "The room laughed.", None),
+        (QUOTES, "Ms Quill: “No,” and she left.", None),
+    ],
+)
+def test_words_are_never_put_into_the_mouth_of_who_spoke_before(text, sentence, speaker):
+    assert speaker_of(candidate(text), text.index(sentence), sentence) == speaker
+
+
+def test_a_surname_from_another_passage_names_a_speaker_but_not_a_price():
+    text = "Osterlee: the members have to decide again. Price: 4.20 euros."
+    contributions = Contributions(candidate(text), {"Osterlee", "Price"})
+
+    assert contributions.speaker_at(0, text.index(" Price")) == "Osterlee"
+    assert contributions.speaker_at(text.index("Price"), len(text)) is None
+
+
+LETTER = (
+    "Anna Holt\nGarden 7\n\nDear committee,\n\nFirst: I think the fence is ugly. Second: I never saw deer. "
+    "Mr Pym: they come at night. I sleep. Ms Dray: “I do not.” I smile.\n\nPS: I like the shed.\n\n"
+    "Yours\nAnna Holt"
+)
+JOINT = "Dear board,\n\nWe are against the lift.\n\nYours\nBruno Marchetti   Livia Marchetti\n"
+SPEC = (
+    "Power Supply: 230 V. Water Tank: 5 litres. We deliver it. Contact Person: our office. "
+    "Opening Hours: I ask."
+)
+REPORTS = (
+    "Annual Report, May 2024\n\nWe planted trees.\n\nAnnual Report, May 2024\n\nOur plan is to plant more."
+    "\n\nDecision 7\n\nWe wait."
+)
+DATED = (
+    "Tarnholm, 3 May 2024\n\nDear Ms Holt,\n\nI pay too much.\n\nYours\nBo Lund\n\n"
+    "Exley, 5 May 2024\n\nDear Mr Lund,\n\nWe are sorry.\n\nYours\nMs Ada Holt"
+)
+BYLINE = (
+    "## The caretaker\n\n*by Leo Anstey, audit*\n\nIn my view he stays.\n\n## Dates\n\nMy party is in May."
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence", "speaker"),
+    [
+        (LETTER, "First: I think", "Anna Holt"),
+        (LETTER, "Second: I never", "Anna Holt"),
+        (LETTER, "I sleep.", "Anna Holt"),
+        (LETTER, "Ms Dray: “I do not.”", "Ms Dray"),
+        (LETTER, "I smile.", "Anna Holt"),
+        (LETTER, "PS: I like the shed.", "Anna Holt"),
+        (LETTER, "Yours\nAnna Holt", None),
+        (JOINT, "We are against the lift.", "Bruno Marchetti and Livia Marchetti"),
+        ("Dear board,\n\nI agree.\n\nYours\nAnn and Bo Lee\n", "I agree.", "Ann and Bo Lee"),
+        (SPEC, "We deliver it.", None),
+        (SPEC, "Opening Hours: I ask.", None),
+        ("However: I doubt it. Also: I ask.", "However: I doubt it.", None),
+        (REPORTS, "We planted trees.", None),
+        (REPORTS, "We wait.", None),
+        (DATED, "I pay too much.", "Bo Lund"),
+        (DATED, "We are sorry.", "Ms Ada Holt"),
+        (BYLINE, "In my view he stays.", "Leo Anstey, audit"),
+        (BYLINE, "*by Leo Anstey, audit*", None),
+        (BYLINE, "My party is in May.", None),
+    ],
+)
+def test_who_wrote_a_text_is_named_by_its_signature_and_not_by_a_label_or_a_page_header(
+    text, sentence, speaker
+):
+    assert speaker_of(candidate(text), text.index(sentence), sentence) == speaker
+
+
+SENT = {"from": '"Ana Ruiz" <ana@fenn.example>', "subject": "Lift"}
+ANSWERED = (
+    "Subject: Lift\nFrom: Ana Ruiz <ana@fenn.example>\n\nHello,\n\nI am for it.\n\n"
+    "> On 2 June 2024 Bo Lund wrote:\n> I am against it.\n\nThat is silly. Mr Pym: “Too dear.”\n\n"
+    "> The stairs are steep.\n\nThey are.\n\n--\nThis mail may be secret."
+)
+
+
+@pytest.mark.parametrize(
+    ("sentence", "speaker"),
+    [
+        ("From: Ana Ruiz <ana@fenn.example>", None),
+        ("I am for it.", "Ana Ruiz"),
+        ("> I am against it.", "Bo Lund"),
+        ("That is silly.", "Ana Ruiz"),
+        ("Mr Pym: “Too dear.”", "Mr Pym"),
+        ("> The stairs are steep.", None),
+        ("They are.", "Ana Ruiz"),
+        ("This mail may be secret.", None),
+    ],
+)
+def test_a_mail_names_its_sender_and_who_wrote_the_lines_that_it_quotes(sentence, speaker):
+    mail = candidate(ANSWERED, metadata=SENT)
+
+    assert speaker_of(mail, ANSWERED.index(sentence), sentence) == speaker
+
+
+def test_only_a_mail_in_the_first_person_has_its_sender_as_speaker():
+    text = "The lift comes in May."
+    quoted = "On 2 June 2024 Bo Lund wrote:\n\nI am against it."
+
+    assert speaker_of(candidate(text, metadata=SENT), 0, text) is None
+    assert speaker_of(candidate(f"{text} We hope.", metadata=SENT), 0, text) == "Ana Ruiz"
+    assert (
+        speaker_of(candidate(quoted, metadata=SENT | {"quoted": True}), 31, "I am against it.") == "Bo Lund"
+    )
+
+
+def test_a_sentence_about_somebody_holds_their_view():
+    text = "Ms Dray (House C) says that it is slow. Quill would like to wait. The lift is slow."
+    contributions = Contributions(candidate(text), {"Quill"})
+    holders = [contributions.holder_at(*span) for span in sentence_spans(text)]
+
+    assert holders == ["Ms Dray", "Quill", None]
+
+
+def test_what_a_speaker_says_about_others_is_not_their_view():
+    start = SPEECH.index("Ms Dray says")
+
+    assert Contributions(candidate(SPEECH)).holder_at(start, start + len("Ms Dray says they eat.")) is None
+
+
+def test_a_review_without_a_name_has_an_author_but_no_speaker():
+    review = candidate(
+        "date: 2025-01-22\nstars: 2\ncomment: The noise! In the corridor it sounds like a bus all day."
+    )
+    review["metadata"] = {"row": 7}
+
+    assert author_of(review) == "7"
+    assert speaker_of(review, 20, "stars") is None
+    assert Contributions(review).holder_at(20, 25) == "7"

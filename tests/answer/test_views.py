@@ -1,5 +1,7 @@
 """Whose view it is, and under which head it stands."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -11,6 +13,7 @@ from adaptive_rag.answer.views import ONE_SIDED
 from adaptive_rag.text.phrases import english
 from tests.answer.made import ScriptedReader, candidate, request
 
+pytestmark = pytest.mark.usefixtures("toneless")
 DEBATE = candidate(
     "Ann Reed: I am glad of the night ferry. It brings nurses home.\n\n"
     "Bo Lund: The night ferry wakes the whole quay. I would stop it.\n\n"
@@ -21,40 +24,26 @@ CHANCES = {"glad": 0.2, "wakes": 0.2, "opinion": 0.2, "nurses": 0.1, "stop it": 
 FERRY = "What do people think of the night ferry?"
 
 
-@pytest.fixture(autouse=True)
-def toneless(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let no sentence praise or blame, so that the scripted reader alone tells the sides."""
-
-    def none(question, documents, sentences):
-        return [np.zeros(len(held.spans)) for held in sentences]
-
-    monkeypatch.setattr("adaptive_rag.answer.request.agreements", none)
-
-
 def answer(question: str, document=DEBATE, sides=SIDES, **more):
     reader = ScriptedReader(CHANCES, sides=sides)
     return extract_answer(request(question, [document], reader=reader, style=OPINION_STYLE, **more)).text
 
 
-def test_each_side_has_its_views_and_all_speakers_are_counted() -> None:
-    text = answer(FERRY)
-    opening, neither, supporting, opposing = text.split("\n\n")
-    assert opening == "Of the 3 speakers, 1 is for it, 1 is against it and 1 takes no clear side."
+def test_each_side_has_its_views() -> None:
+    neither, supporting, opposing = answer(FERRY).split("\n\n")
     assert supporting.startswith("**Benefits and arguments for**\n- Ann Reed: “I am glad")
     assert opposing.startswith("**Risks and arguments against**\n- Bo Lund: “The night ferry wakes")
     assert neither.startswith("- Cy Marsh: “I have no opinion")
 
 
-def test_what_a_speaker_says_stands_on_the_side_that_they_clearly_take() -> None:
-    text = answer(FERRY, sides={"stop it": "against"})
-    assert text.startswith("Of the 3 speakers, 1 is against it and 2 take no clear side.")
-    assert text.index("Cy Marsh") < text.index("**Risks") < text.index("Bo Lund: “The night ferry wakes")
-
-
-def test_where_nobody_takes_a_clear_side_their_views_stand_under_no_head() -> None:
-    text = answer(FERRY, sides={})
-    assert text.startswith("Of the 3 speakers, none takes a clear side.")
+def test_what_probably_takes_a_side_stands_under_no_heading(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("adaptive_rag.answer.views.SURE_SIDE", 0.99)
+    text = answer(FERRY)
     assert "**" not in text and "Ann Reed" in text and "Bo Lund" in text
+
+
+def test_how_many_speakers_there_are_is_not_said() -> None:
+    assert answer(FERRY, sides={}).startswith("- ")
 
 
 def test_the_reader_and_the_tone_tell_a_side_together() -> None:
@@ -67,6 +56,60 @@ def test_the_reader_and_the_tone_tell_a_side_together() -> None:
 def test_who_asks_for_one_side_gets_that_one() -> None:
     text = answer("What are the arguments against the night ferry?")
     assert "Bo Lund" in text and "Ann Reed: “" not in text
+
+
+def test_who_asks_for_one_side_gets_the_likeliest_if_none_is_clear() -> None:
+    sides = {"wakes": "leans against", "opinion": "leans for"}
+    text = answer("What are the arguments against the night ferry?", sides=sides)
+    assert "Bo Lund: “The night ferry wakes" in text and "Cy Marsh" not in text
+
+
+def test_in_a_debate_only_what_shares_the_subject_is_quoted() -> None:
+    minutes = candidate(
+        "Ann Reed: I am glad of the night ferry.\n\nBo Lund: I would stop that ferry at night.\n\n"
+        "Cy Marsh: I ask for a lamp at the pier."
+    )
+    chances = {"glad": 0.2, "stop": 0.2, "lamp": 0.2}
+    asked = request(FERRY, [minutes], chances, style=OPINION_STYLE)
+    text = extract_answer(asked).text
+    assert "Ann Reed" in text and "Bo Lund" in text and "Cy Marsh" not in text
+
+
+def test_a_speaker_is_quoted_with_what_they_think_rather_than_with_a_fact() -> None:
+    speech = candidate(
+        "Ann Reed: The night ferry costs 900 pounds. I think the night ferry is worth it.\n\n"
+        "Bo Lund: The night ferry is late. The night ferry runs at ten because the tide is high."
+    )
+    chances = {"900": 0.2, "worth": 0.1, "late": 0.2, "tide": 0.1}
+    asked = request(FERRY, [speech], chances, style=replace(OPINION_STYLE, extent="sentence"))
+    assert extract_answer(asked).text == (
+        "- Ann Reed: “I think the night ferry is worth it.” [1]\n"
+        "- Bo Lund: “The night ferry runs at ten because the tide is high.” [1]"
+    )
+
+
+def test_headings_values_and_bare_assent_are_no_views() -> None:
+    chat = candidate(
+        "[10:00] Ann: the night ferry is a joy to me\n[10:01] Bo: me too\n[10:02] Ann: it saves the day\n"
+        "[10:03] Bo: the night ferry wakes the quay, I hate it\n"
+    )
+    plain = candidate("Night ferry: The rules\n\nNight ferry: 9 pounds\n\nI would not stop the night ferry.")
+    chances = {"joy": 0.3, "me too": 0.2, "wakes": 0.2, "rules": 0.4, "9 pounds": 0.3, "not stop": 0.2}
+    asked = request(FERRY, [chat, plain], chances, style=OPINION_STYLE)
+    text = extract_answer(asked).text
+    assert "joy" in text and "wakes" in text
+    assert not any(words in text for words in ("me too", "rules", "9 pounds"))
+
+
+def test_what_a_speaker_answers_to_is_not_quoted_as_theirs() -> None:
+    reply = candidate(
+        "> The night ferry is slow.\n\nIt is slow, but I think it is worth it.",
+        source="reply.eml",
+        metadata={"from": "Bo Lund", "subject": "Night ferry"},
+    )
+    chances = {"worth": 0.4, "glad": 0.2}
+    asked = request(FERRY, [reply, DEBATE], chances, style=OPINION_STYLE)
+    assert extract_answer(asked).text.startswith("- Bo Lund: “It is slow, but I think it is worth it.” [1]")
 
 
 def test_where_no_sentence_takes_a_side_what_answers_is_quoted_without_heads() -> None:

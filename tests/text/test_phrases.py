@@ -16,9 +16,9 @@ CITED = [
 
 
 def test_numbers_lists_phrases_and_places_are_written_in_words() -> None:
-    views = [say("speakers_for", n=1), say("speakers_against", n=2), say("speakers_unclear", n=1)]
-    assert say("speakers", n=4, views=views)["text"] == (
-        "Of the 4 speakers, 1 is for it, 2 are against it and 1 takes no clear side."
+    queries = [say("quoted", text="wall"), say("quoted", text="dyke"), say("more", n=2)]
+    assert say("searched_also", what=say("all_documents"), queries=queries)["text"] == (
+        "I searched the documents, also for “wall”, “dyke” and 2 more."
     )
     place = {"source": "/docs/plan.pdf", "place": {"page": 3}}
     assert say("nearest", place=place, quote="High.")["text"].startswith(
