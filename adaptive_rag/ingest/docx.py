@@ -39,6 +39,9 @@ _FALLBACK = "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallba
 # Formatting, text that was moved elsewhere, pronunciation (ruby), and the second copy of a text box.
 _SKIPPED_TAGS = {*map(qn, ("w:pPr", "w:rPr", "w:moveFrom", "w:rt")), _FALLBACK}
 _HEADING = re.compile(r"heading\s*([1-9])|title$", re.IGNORECASE)
+# In a document without styles for headings: "§ 7 Illness and holiday", but not "Please bring your own cup."
+_BOLD_HEADING = re.compile(r"(?=.*[^\W\d_]{2}).{1,150}(?<![.,;])")
+_BOLD_LEVEL = 2  # below a title
 # Styles inherit: "My chapter" from "Heading 1". This limit ends a cycle of styles.
 _LONGEST_INHERITANCE = 10
 _NO_LIST = "0"
@@ -83,6 +86,7 @@ def load_docx(path: Path, builder: TextBuilder) -> None:
             )
             reader.read_notes(archive)
             reader.write_page_edges(document.element.body)
+            reader.find_bold_headings(document.element.body)
             reader.write(document.element.body)
             note_core(archive, builder)
             reader.finish()
@@ -159,6 +163,7 @@ class _Reader:
         self._builder = parts.builder
         self._styled_tables = looks.tables_with_header()
         self._notes: dict[str, dict[str | None, str]] = {}
+        self._bold_headings: set[Any] = set()
 
     def read_notes(self, archive: zipfile.ZipFile) -> None:
         """Read the text of each footnote and endnote by its number in the file."""
@@ -175,6 +180,21 @@ class _Reader:
         """Write the text of page headers and footers, unless the document contains it already."""
         paragraphs = (part for root in self._parts.page_edges(body) for part in root.iter(_PARAGRAPH))
         add_page_edges(self._builder, map(self._read_text, paragraphs), body.itertext(qn("w:t")))
+
+    def find_bold_headings(self, body: Any) -> None:
+        """Find the headings of a document without styles for them: short bold paragraphs above other text."""
+        blocks = list(_find(body, _PARAGRAPH, _TABLE))
+        styled = (self._styles.get(block.style) for block in blocks if block.tag == _PARAGRAPH)
+        if sum(style is not None and style.level is not None for style in styled) > 1:  # more than a title
+            return
+        is_above_text = False
+        for block in reversed(blocks):
+            text = "" if block.tag == _TABLE else "".join(block.itertext(qn("w:t"))).strip()
+            is_bold = bool(text) and self._looks.is_bold(block)
+            if is_bold and is_above_text and _BOLD_HEADING.fullmatch(text):
+                self._bold_headings.add(block)
+            if text or block.tag == _TABLE:
+                is_above_text = not is_bold
 
     def finish(self) -> None:
         """Write the embedded files, and note what was left out."""
@@ -197,10 +217,13 @@ class _Reader:
     def _write_paragraph(self, paragraph: Any) -> None:
         """Write a paragraph as a heading, a list item or plain text, then its notes and drawings."""
         text, style, marker, depth = self._read_paragraph(paragraph)
-        if text and style.level is None and _LIST_MARKER.fullmatch(marker):
+        level = style.level
+        if level is None and paragraph in self._bold_headings and marker != BULLET:
+            level = _BOLD_LEVEL
+        if text and level is None and _LIST_MARKER.fullmatch(marker):
             self._builder.add_paragraph(text, marker="  " * depth + marker)
         elif text:
-            self._builder.add_paragraph(_prefix_number(marker, text), level=style.level)
+            self._builder.add_paragraph(_prefix_number(marker, text), level=level)
         marks = _find(paragraph, *_REFERENCES, _PARAGRAPH)
         self._write_notes(mark for mark in marks if mark.tag != _PARAGRAPH)
         self._write_drawn(paragraph)

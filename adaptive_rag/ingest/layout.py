@@ -18,6 +18,8 @@ WRAPPED, NEW_LINE, NEW_PARAGRAPH = 0, 1, 2
 
 _BULLET = re.compile(r"[-*•▪◦‣·–—●■]\s")
 _ITEM_NUMBER = re.compile(r"\(?(?:\d{1,3}|[a-z])[.)]\s")
+# "4.3 The", but not "4.3 million".
+_CLAUSE_NUMBER = re.compile(r"\d{1,2}(?:\.\d{1,2}){1,3}\.?\s+(?=[^\W\d_])(?![a-z])")
 _SENTENCE_END = re.compile(r"[.!?:;…][\"'”’»)\]]*\s*$")
 # A short text without a word: fractions and exponents of a formula are extracted as such lines.
 _FORMULA_FRAGMENT = re.compile(r"(?!.*[^\W\d_]{3}).{1,12}")
@@ -51,7 +53,8 @@ class Survey:
             self._bold_counts[line.bold] += len(line.text)
         for slot, line in _find_edge_lines(lines):
             # A running head may have the book's title on one side and the chapter's title on the other.
-            texts = set(map(_without_numbers, line.pieces))
+            # A wide gap before the page number may split the line on one page and not on another.
+            texts = set(map(_without_numbers, (*line.pieces, line.text)))
             self._edge_text_counts.update((slot[0], text) for text in texts)
             self._slot_texts.setdefault(slot, []).append(texts)
 
@@ -68,19 +71,25 @@ class Survey:
     def without_running_heads(self, lines: Sequence[Line], kept_edge: str | None = None) -> list[Line]:
         """Return a page's lines without its running heads and feet.
 
-        Lines at `kept_edge`, "top" or "foot", are kept, except for page numbers.
+        Lines at `kept_edge`, "top" or "foot", are kept, except for page numbers. They become the first or the
+        last lines: many programs write them behind the text of the page.
 
         A position at the page's edge (height and type size) belongs to running heads if most of the lines
         there recur on other pages, apart from numbers. Then every line in that position is dropped, so that
         the head of a short chapter is dropped like the others.
         """
-        dropped = {
-            id(line)
+        edges = {
+            id(line): slot[0]
             for slot, line in _find_edge_lines(lines, include_full_pages=True)
             if slot in self._running_head_slots
-            and (slot[0] != kept_edge or NUMBER_OF_PAGE.fullmatch(line.text))
         }
-        kept = [line for line in lines if id(line) not in dropped]
+        body = [line for line in lines if id(line) not in edges]
+        edge = [
+            line
+            for line in lines
+            if edges.get(id(line)) == kept_edge is not None and not NUMBER_OF_PAGE.fullmatch(line.text)
+        ]
+        kept = [*body, *edge] if kept_edge == "foot" else [*edge, *body]
         return kept if kept or len(lines) <= _MAX_EDGE_LINES else list(lines)
 
     @cached_property
@@ -186,7 +195,7 @@ class Flow:
             return NEW_PARAGRAPH
         if self.ends_early(previous, line):
             return NEW_PARAGRAPH if step > 1.15 * self._pitch else NEW_LINE
-        return WRAPPED
+        return NEW_LINE if _begins_clause(previous, line) else WRAPPED
 
     def relation_to_next_page(self, next_flow: Flow) -> int:
         """Return how the first line of the next page follows the last line of this one."""
@@ -207,7 +216,8 @@ class Flow:
             return WRAPPED
         if _SENTENCE_END.search(previous.text) and line.x0 - next_flow.text_column(line)[0] > 0.7 * line.size:
             return NEW_PARAGRAPH
-        return NEW_PARAGRAPH if self.ends_early(previous, line) else WRAPPED
+        is_separate = self.ends_early(previous, line) or _begins_clause(previous, line)
+        return NEW_PARAGRAPH if is_separate else WRAPPED
 
     def ends_early(self, previous: Line, line: Line) -> bool:
         """Return whether a line was ended on purpose: the next word would have fitted on it."""
@@ -244,6 +254,11 @@ class Flow:
 def _pitch(lines: Sequence[Line]) -> float:
     """Return the usual distance from one line to the next."""
     return median([b.y0 - a.y0 for a, b in pairwise(lines) if b.y0 - a.y0 > 1] or [0.0])
+
+
+def _begins_clause(previous: Line, line: Line) -> bool:
+    """Return whether a line begins a numbered clause after the end of a sentence."""
+    return bool(_CLAUSE_NUMBER.match(line.text) and _SENTENCE_END.search(previous.text))
 
 
 def _differs_in_type(a: Line, b: Line) -> bool:

@@ -15,6 +15,13 @@ from adaptive_rag.ingest.documents import TextBuilder
 LONGEST = 300
 # The most authors or tags of a document.
 MOST = 50
+# What programs write if nothing is stated: python-docx, python-pptx (the dates of their templates), openpyxl,
+# ReportLab.
+_DEFAULTS = {
+    "title": ("untitled", "(untitled)"),
+    "author": ("python-docx", "openpyxl", "anonymous", "(anonymous)"),
+    "date": ("2013-12-23T23:15:00Z", "2013-01-27T09:14:16Z"),
+}
 # "D:20240301120000+01'00'", the date format of PDF.
 _PDF_DATE = re.compile(r"D:(\d{4})(\d{2})?(\d{2})?")
 
@@ -31,6 +38,8 @@ def note_properties(
 ) -> None:
     """Note the properties that a document states, unless they were noted before.
 
+    Defaults of the program that wrote it are no statement.
+
     Args:
         builder: the builder in which they are noted.
         title: the document's title.
@@ -41,6 +50,10 @@ def note_properties(
         tags: a list, or text with commas or semicolons.
         url: the document's address on the web.
     """
+    title, author, date = (
+        "" if value in _DEFAULTS[name] else value
+        for name, value in (("title", title), ("author", author), ("date", date))
+    )
     properties = {"title": title, "language": language, "url": url, "date": read_date(date)}
     for name, value in properties.items():
         if texts := _to_texts([value]):

@@ -15,7 +15,12 @@ from itertools import accumulate, chain, pairwise, product
 from adaptive_rag.ingest.lines import Extent, Line, find_nearest_columns, group_by_height, make_row
 from adaptive_rag.ingest.ruled_lines import MAX_GAP, RuledLine, RuledLines
 from adaptive_rag.ingest.table_columns import find_columns, split_cells
-from adaptive_rag.ingest.table_headers import add_header_rule, is_column_name, is_row_of_figures
+from adaptive_rag.ingest.table_headers import (
+    add_header_rule,
+    has_bold_header,
+    is_column_name,
+    is_row_of_figures,
+)
 from adaptive_rag.text.tables import EMPTY_CELL
 
 # The least share of a table's cells with text. The boxes of a diagram have less.
@@ -96,7 +101,14 @@ def _is_table(rows: Sequence[Sequence[str]]) -> bool:
 
 
 def _has_header(rows: Sequence[Line]) -> bool:
-    """Return whether the first row, or the first two with the same first cell, name columns of figures."""
+    """Return whether the first row is bold, or it names columns of figures.
+
+    Two rows do if their first cells are the same.
+
+    Two columns without a bold header may be a form, "Name | Ada" above "Born | 1815": it needs no header.
+    """
+    if has_bold_header(rows) or len(rows[0].pieces) == 2:
+        return has_bold_header(rows)
     header_rows = next((index for index, row in enumerate(rows) if is_row_of_figures(row.pieces[1:])), 0)
     are_names = all(
         is_column_name(cell) or cell == EMPTY_CELL for row in rows[:header_rows] for cell in row.pieces

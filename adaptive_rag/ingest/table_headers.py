@@ -8,7 +8,7 @@ from dataclasses import replace
 from itertools import takewhile
 
 from adaptive_rag.ingest.lines import Extent, Line, cell_extent, find_nearest_columns
-from adaptive_rag.text.tables import names_columns
+from adaptive_rag.text.tables import EMPTY_CELL, names_columns
 
 MAX_LINES = 10
 """The most lines of a header."""
@@ -17,6 +17,7 @@ _MAX_REPEATED_ROWS = 4
 # In type sizes: the most that names are off their columns on average, also on a line that has no name for the
 # first column; and the costs of a spanning name at the left of its columns, and of a column without a name.
 _MAX_MISALIGNMENT, _MAX_MISALIGNMENT_UNLABELLED, _LEFT_ALIGNED_COST, _UNNAMED_COST = 0.7, 0.45, 0.5, 0.7
+_MAX_BOLD_ROWS = 2
 _WORD = re.compile(r"[^\W\d_]{3}")
 _MISSING_VALUE = re.compile(r"(?:[$£€¥] ?)?[-–—.*…]+|n\.?/?a\.?|x|nil", re.IGNORECASE)
 # "2004", "2004-05", "2004/2005 (1)", "FY 2004", "1996*"
@@ -169,6 +170,12 @@ def _columns_under_line(cell: Sequence[Line], columns: Sequence[Extent]) -> rang
 
 def _join_text(lines: Sequence[Line]) -> str:
     return " ".join(line.text for line in lines).strip()
+
+
+def has_bold_header(rows: Sequence[Line]) -> bool:
+    """Return whether the first row is bold, or the first two are, and the row below them is not."""
+    bold_rows = sum(1 for _ in takewhile(lambda row: row.bold, rows[: _MAX_BOLD_ROWS + 1]))
+    return 0 < bold_rows <= min(_MAX_BOLD_ROWS, len(rows) - 1) and EMPTY_CELL not in rows[0].pieces[1:]
 
 
 def add_header_rule(rows: list[Line]) -> list[Line]:

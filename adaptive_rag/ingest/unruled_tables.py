@@ -33,6 +33,7 @@ from adaptive_rag.ingest.table_headers import (
     MAX_LINES,
     add_header_rule,
     count_header_lines,
+    has_bold_header,
     read_header_lines,
 )
 from adaptive_rag.text.tables import EMPTY_CELL
@@ -164,7 +165,10 @@ def _read_rows(rows: Sequence[list[Line]], unused: dict[int, Line]) -> list[Line
     for index in range(first + header, end):
         if _is_prose(cells, index, columns):
             return [*_read_rows(rows[:index], unused), *rows[index], *_read_rows(rows[index + 1 :], unused)]
-    table, header = _add_header_above(cells[first:end], header, columns, unused)
+    if _are_fields(cells[first : first + header], columns):
+        table, header = cells[first:end], 0
+    else:
+        table, header = _add_header_above(cells[first:end], header, columns, unused)
     table_rows = _read_table(table, columns, header)
     if not table_rows:
         return list(chain.from_iterable(rows))
@@ -175,6 +179,14 @@ def _read_rows(rows: Sequence[list[Line]], unused: dict[int, Line]) -> list[Line
 
 def _count_header(rows: Sequence[Cells], columns: Sequence[Extent]) -> int:
     return count_header_lines([assign_to_columns(cells, columns) for cells in rows[: MAX_LINES + 1]])
+
+
+def _are_fields(header: Sequence[Cells], columns: Sequence[Extent]) -> bool:
+    """Return whether lines above figures are rows of a form: "Customer | Ada Moor", "Contract | Gold"."""
+    is_wrapped = any(cell[0].text[:1].islower() for cells in header[1:] for cell in cells)
+    return (
+        len(columns) == 2 and len(header) > 1 and not is_wrapped and all(len(cells) == 2 for cells in header)
+    )
 
 
 def _add_header_above(
@@ -260,7 +272,9 @@ def _read_table(rows: Sequence[Cells], columns: Sequence[Extent], header: int) -
     is_contents = len(columns) == 2 and any(LEADER_DOTS.search(line.text) for line in lines)
     if len(table_rows) < _MIN_ROWS or is_contents or not _is_table([row.pieces for row in table_rows]):
         return []
-    return _repeat_group_names(add_header_rule(table_rows) if header else _repeat_spanning_names(table_rows))
+    if (header and len(columns) > 2) or has_bold_header(table_rows):
+        return _repeat_group_names(add_header_rule(table_rows))
+    return _repeat_group_names(_repeat_spanning_names(table_rows))
 
 
 def _repeat_spanning_names(rows: Sequence[Line]) -> list[Line]:

@@ -1,4 +1,4 @@
-"""Hidden text of a Word document: what its runs and styles make invisible to a reader."""
+"""The look of a Word document's text: what its runs and styles make bold, or invisible to a reader."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from docx.oxml.ns import qn
 
 _VAL, _FILL, _COLOR, _STYLE_ID = map(qn, ("w:val", "w:fill", "w:color", "w:styleId"))
 _RUN_SETTINGS, _PARAGRAPH_SETTINGS, _SHADING = map(qn, ("w:rPr", "w:pPr", "w:shd"))
+_RUN, _TEXT = map(qn, ("w:r", "w:t"))
 _DELETED_MARK = f"{_RUN_SETTINGS}/{qn('w:del')}"
 _CELL, _TABLE, _BOX = map(qn, ("w:tc", "w:tbl", "w:txbxContent"))
 _RUN_STYLE, _PARAGRAPH_STYLE, _TABLE_STYLE = map(qn, ("w:rStyle", "w:pStyle", "w:tblStyle"))
@@ -31,6 +32,7 @@ class _Look(NamedTuple):
     color: str | None = None
     behind: str | None = None
     size: int | None = None
+    bold: bool | None = None
 
     def over(self, other: _Look) -> _Look:
         """Return this look, completed by another where it sets nothing."""
@@ -72,6 +74,19 @@ class WordLooks:
         if look.color is None:
             return False
         return _are_similar(look.color, look.behind or self._color_behind(paragraph))
+
+    def is_bold(self, paragraph: Any) -> bool:
+        """Return whether all text of a paragraph is bold."""
+        paragraph_style = self._look(self._style_of(paragraph))
+        runs = [run for run in paragraph.iter(_RUN) if "".join(run.itertext(_TEXT)).strip()]
+        for run in runs:
+            look, settings = paragraph_style, run.find(_RUN_SETTINGS)
+            if settings is not None:
+                run_style = self._look(_style_name(settings, _RUN_STYLE))
+                look = _read_look(settings).over(run_style).over(paragraph_style)
+            if not look.bold:
+                return False
+        return bool(runs)
 
     def hides_mark(self, paragraph: Any) -> bool:
         """Return whether a paragraph's mark is hidden or deleted; Word does not count it in a list then."""
@@ -133,11 +148,13 @@ class WordLooks:
 
 def _read_look(settings: Any) -> _Look:
     """Return the look that the settings of a run or a style (`w:rPr`) give its letters."""
-    hidden, color, behind, size = None, None, None, None
+    hidden, color, behind, size, bold = None, None, None, None, None
     for each in settings:
         value = each.get(_VAL)
         if each.tag == qn("w:vanish"):
             hidden = value not in _OFF
+        elif each.tag == qn("w:b"):
+            bold = value not in _OFF
         elif each.tag == _COLOR:
             color = value if value != "auto" else None
         elif each.tag == qn("w:highlight"):
@@ -146,7 +163,7 @@ def _read_look(settings: Any) -> _Look:
             behind = behind or _shading_color(each)
         elif each.tag == qn("w:sz") and value and value.isdecimal():
             size = int(value)
-    return _Look(hidden, color, behind, size)
+    return _Look(hidden, color, behind, size, bold)
 
 
 def _style_name(element: Any, kind: str) -> str:

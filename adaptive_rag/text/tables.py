@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import islice, pairwise
 from statistics import median
 
 # How a loader writes an empty cell.
@@ -40,6 +41,11 @@ _AMOUNT = re.compile(r"[£$€(+−-]{0,2} ?[.\d]")
 # "Invoice no.", a label beside its number
 _NUMBER_LABEL = re.compile(r".*\b(?:no|nr|number|ref|reference|code|id)\.?:?", re.IGNORECASE)
 _YEAR = re.compile(r"(?:1[89]|20)\d\d")
+# "Tarn 86" beside "Tarn 40", "Week 1" beside "Week 2"
+_NUMBERED_NAME = re.compile(r"([^\W\d_][^\d|]{0,40}?)[ -]?\d{1,4}")
+# The parts that show the form of a value: "22 May 2025" begins with a number and a word, "07:55" and "M40" do
+# not.
+_VALUE_PART = re.compile(r"(?P<number>\d[\d.,]*)|(?P<code>[^\W\d_]+\d\w*)|(?P<word>[^\W\d_]+)|[^\w\s]")
 _FIGURE = re.compile(r"(?!.*[^\W\d_]{2}).*\d.*")
 # In characters. In a table of two columns, a longer text is not a column name.
 _MAX_NAME_LENGTH = 50
@@ -193,13 +199,16 @@ def names_columns(rows: list[tuple[str, ...]]) -> bool:
     "Tool | Deposit | Days" and "Property | D300 | D300 Pro" do; "Weight | 11.5 kg" does not. Some rows do
     only above certain cells: "Train 1 | Train 2" above times, "Child 4 to 15" above prices, and
     "Level | What to do" above "1 Watch". "Colour | red" above "Wood | oak" does not, since a row of two cells
-    is clear without column names, nor does "Invoice no. | CT-2291" above "Due | 1 April".
+    is clear without column names, nor does "Invoice no. | CT-2291" above "Due | 1 April", nor does
+    "Customer | Ada" above "Date | 1 April" and "Time | 07:55": the values of a form differ in kind.
     """
     first, rest = rows[0], rows[1:]
     if not rest or not all(first) or 2 * sum(map(_has_no_value, first[1:])) > len(first[1:]):
         return False
     # "Statistic | Years | Years" above "Statistic | 1 | 2" is a header of two rows.
-    if _counts_up(first[1:]) or (len(rest) > 1 and first[0] == rest[0][0] != EMPTY_CELL and first != rest[0]):
+    if _counts_up(first[1:]) or _are_variants(first[1:], rest):
+        return True
+    if len(rest) > 1 and first[0] == rest[0][0] != EMPTY_CELL and first != rest[0]:
         return True
     if first[0] == EMPTY_CELL and all(row[0] != EMPTY_CELL for row in rest):
         return not all(map(_is_figure, first[1:]))
@@ -215,7 +224,26 @@ def names_columns(rows: list[tuple[str, ...]]) -> bool:
         if re.search(r"\d", _NAME_WITH_DIGITS.sub("", cell)) and not is_above_amounts:
             return False
     is_above_texts = max(map(len, first)) < _MAX_NAME_LENGTH < median(len(row[-1]) for row in rest)
-    return len(first) > 2 or is_above_texts or any(2 * sum(column[1:]) > len(rest) for column in has_digit)
+    are_numbered = 2 * sum(has_digit[0][1:]) > len(rest)
+    return len(first) > 2 or is_above_texts or are_numbered or _are_figures_alike([row[-1] for row in rest])
+
+
+def _are_variants(names: Sequence[str], rest: Sequence[Sequence[str]]) -> bool:
+    """Return whether names differ only in a number, "Tarn 86" and "Tarn 40", unlike the cells below."""
+    stems = {match[1] if (match := _NUMBERED_NAME.fullmatch(name)) else "" for name in names}
+    if len(set(names)) < 2 or len(stems) > 1 or not (stem := max(stems)):
+        return False
+    return not any(cell.startswith(stem) for row in rest for cell in row[1:])
+
+
+def _are_figures_alike(values: Sequence[str]) -> bool:
+    """Return whether most values have figures and begin in the same form, such as "40 €" and "1 € a day"."""
+    forms: Counter[tuple[str, ...]] = Counter()
+    for value in values:
+        if re.search(r"\d", value):
+            parts = islice(_VALUE_PART.finditer(value), 2)
+            forms[tuple(part.lastgroup or part[0] for part in parts)] += 1
+    return 2 * max(forms.values(), default=0) > len(values)
 
 
 def _has_no_value(cell: str) -> bool:

@@ -473,3 +473,42 @@ def test_a_table_with_rows_and_columns_in_a_cell_is_read_as_one(document, read):
     source = read()
     assert source.text == "Shore | Notes\nNorth | See:\n\nDay | Tide | Wind\nMon | high | low"
     assert columns_of(source)[-1] == ("Day", "Tide", "Wind")
+
+
+def add_bold(document, text):
+    document.add_paragraph().add_run(text).bold = True
+
+
+def test_short_bold_paragraphs_are_headings_where_no_style_marks_them(document, read):
+    add_bold(document, "Item 4: New house rules")
+    document.add_paragraph("Ms Varga presents the draft.")
+    add_bold(document, "§ 7 Illness and holiday")
+    document.add_paragraph("")
+    note = document.add_paragraph("A substitute is named. ")
+    note.add_run("At once.").bold = True
+    for text in ("Ada Moor", "Ben Fell", "Please wear boots."):  # a list of names, and a sentence
+        add_bold(document, text)
+    document.add_paragraph("Thanks.")
+    assert [heading.section for heading in read().headings] == [
+        "Item 4: New house rules",
+        "§ 7 Illness and holiday",
+    ]
+
+
+def test_bold_paragraphs_are_no_headings_where_styles_mark_them(document, read):
+    for title in ("Storms", "Heat"):
+        document.add_heading(title, 1)
+        add_bold(document, "Close the gate")
+        document.add_paragraph("It is heavy.")
+    assert [heading.section for heading in read().headings] == ["Storms", "Heat"]
+
+
+def test_the_first_field_of_a_form_is_no_header(document, read):
+    fields = [("Customer", "Larch Nursery"), ("Date", "Thursday 22 May 2025"), ("Time", "07:55")]
+    fields += [("Unit", "M40, serial 12"), ("Contract", "Gold")]
+    table = document.add_table(0, 2)
+    for field in fields:
+        for cell, text in zip(table.add_row().cells, field, strict=True):
+            cell.text = text
+    (found,) = find_tables(read().text)
+    assert (found.columns, [row.cells for row in found.rows]) == ((), fields)

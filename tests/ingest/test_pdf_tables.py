@@ -517,3 +517,43 @@ def test_names_that_hold_figures_name_the_columns_of_a_ruled_table(tmp_path, fir
     page = [*grid((50, 190, 310, 420), (88, 106, 122, 138)), *table(rows, pitch=16)]
     (found,) = find_tables(text_of(tmp_path, [*page, *paragraph(PROSE, y=300)]))
     assert found.columns == (rows[0] if first == "Ward 5" else ())
+
+
+CARE = [("Task", "North wing", "South wing"), ("Sweep the stairs", "weekly", "monthly")]
+CARE += [("Wipe the handles", "daily", "weekly"), ("Air the hall", "monthly", "monthly")]
+FORM = [("Customer", "Larch Nursery"), ("Unit", "Mower 40, serial M40"), ("Contract", "Gold")]
+FORM += [("Room temperature", "29.6"), ("Engineer", "Nils Quandt")]
+
+
+@pytest.mark.parametrize("is_ruled", [False, True])
+@pytest.mark.parametrize("columns", [2, 3])
+def test_a_bold_first_row_is_a_header_above_texts(tmp_path, columns, is_ruled):
+    places = (60, 200, 320)[:columns]
+    rows = [cells[:columns] for cells in CARE]
+    header = [Text(cell, x=x, y=100, bold=True) for cell, x in zip(rows[0], places, strict=True)]
+    rules = (
+        grid([56, *(x - 4 for x in places[1:]), 440], [88 + 14 * at for at in range(5)]) if is_ruled else []
+    )
+    text = text_of(tmp_path, [*header, *table(rows[1:], y=114, places=places), *rules])
+    (found,) = find_tables(text)
+    assert found.columns == rows[0]
+    assert [row.cells for row in found.rows] == rows[1:]
+
+
+def test_a_table_that_is_bold_throughout_has_no_header(tmp_path):
+    rows = [cells[:2] for cells in CARE]
+    page = [
+        Text(c, x=x, y=100 + 14 * at, bold=True)
+        for at, r in enumerate(rows)
+        for x, c in zip((60, 200), r, strict=True)
+    ]
+    assert "---" not in text_of(tmp_path, page)
+
+
+@pytest.mark.parametrize("is_ruled", [False, True])
+def test_the_first_rows_of_a_form_are_no_header(tmp_path, is_ruled):
+    rules = grid([56, 196, 400], [88 + 14 * at for at in range(6)]) if is_ruled else []
+    page = [*table(FORM, places=(60, 200)), *rules, *paragraph(PROSE, y=240)]
+    (found,) = find_tables(text_of(tmp_path, page))
+    assert found.columns == ()
+    assert [row.cells for row in found.rows] == FORM

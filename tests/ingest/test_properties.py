@@ -134,3 +134,18 @@ def test_front_matter_keeps_a_bounded_number_of_bounded_fields(read_file: Read) 
     fields = "".join(f"f{n}: {n}\n" for n in range(500)) + f"long: {'x' * 5000}\n"
     metadata = read_file("a.md", f"---\nlong: {'x' * 5000}\n{fields}---\nA day.\n").metadata
     assert 10 < len(metadata) < 60 and "long" not in metadata
+
+
+@pytest.mark.parametrize(
+    ("properties", "kept"),
+    [
+        ({"author": "python-docx", "date": "2013-12-23T23:15:00Z"}, {}),
+        ({"author": "openpyxl", "date": "2024-03-05T10:15:00Z"}, {"date": "2024-03-05"}),
+        ({"author": "anonymous", "title": "untitled"}, {}),
+        ({"author": ["Ann Lee"], "date": "2013-12-23"}, {"author": "Ann Lee", "date": "2013-12-23"}),
+    ],
+)
+def test_defaults_of_a_program_are_no_properties(properties: dict[str, Any], kept: dict[str, Any]) -> None:
+    builder = TextBuilder()
+    note_properties(builder, **properties)
+    assert builder.metadata == kept

@@ -119,9 +119,17 @@ def test_a_line_with_other_cells_than_the_table_that_was_cut_is_none_of_its_rows
         [("Measure", "Age 4 (first year)", "Grade 1"), ("Spelling", "0.15", "NA"), ("Reading", "NA", "0.11")],
         [("Group", "18–24", "65 and over"), ("Men", "12.5", "40.1"), ("Women", "11.0", "38.9")],
         [("Statistic", "1", "2", "3"), ("Enrolment", "0.3", "0.6", "0.8"), ("Teachers", "0.8", "1.4", "1.7")],
+        [("Task", "Tarn 86", "Tarn 40"), ("Clean", "2 hours", "3 hours"), ("Test 2", "weekly", "yearly")],
+        [
+            ("Fee", "Amount"),
+            ("Lost key", "35 €"),
+            ("Token", "from 2 €"),
+            ("Guests", "1 € a day"),
+            ("Bed", "30 €"),
+        ],
         [("Property", "Reason"), ("Clarity", "Most people asked did not " * 4), ("Length", "It takes " * 9)],
     ],
-    ids=["names with numbers", "ranges", "numbered", "over texts"],
+    ids=["names with numbers", "ranges", "numbered", "models", "amounts", "over texts"],
 )
 def test_the_first_row_names_the_columns(rows: list[tuple[str, ...]]) -> None:
     assert names_columns(rows)
@@ -133,8 +141,16 @@ def test_the_first_row_names_the_columns(rows: list[tuple[str, ...]]) -> None:
     [
         [("Actual", "–", "–"), ("1996", "51", "37"), ("1997", "52", "37")],
         [("Invoice no.", "CT-2291"), ("Date", "2 March 2026"), ("Due", "1 April 2026")],
+        [
+            ("Customer", "Larch Ltd"),
+            ("Date", "Friday 2 May"),
+            ("Time", "07:55"),
+            ("Unit", "M40"),
+            ("Heat", "9 °C"),
+        ],
+        [("Ada", "Room 4", "Room 5"), ("Ben", "Room 6", "away"), ("Cleo", "away", "Room 2")],
     ],
-    ids=["without figures", "a label and its number"],
+    ids=["without figures", "a label and its number", "a form", "numbered values"],
 )
 def test_the_first_row_names_no_columns(rows: list[tuple[str, ...]]) -> None:
     assert not names_columns(rows)
