@@ -34,7 +34,8 @@ NAMED, LISTED = 6, 20
 FEW_COLUMNS = 4
 # Maximum number of documents, best first, whose tables are read.
 DOCUMENTS = 5
-# Number of passages that are searched for rows, in addition to the strategy's.
+# Number of passages searched for rows besides the strategy's. Among 25 documents, 12 missed a CSV file of 25
+# rows, and 40 did not.
 SEARCHED = 40
 
 
