@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from statistics import median
 
 from adaptive_rag.answer.quotes import readable
+from adaptive_rag.answer.row_conditions import Conditions, find_conditions
 from adaptive_rag.answer.rows import MEASURES
 from adaptive_rag.answer.whole_tables import (
     NamedRow,
@@ -20,9 +21,7 @@ from adaptive_rag.answer.whole_tables import (
     column_dates,
     column_numbers,
     is_flag,
-    yes_cells,
 )
-from adaptive_rag.models.onnx import load_minilm
 from adaptive_rag.state import Phrase
 from adaptive_rag.text.phrases import say
 from adaptive_rag.text.words import ASKING_WORDS, STOP_WORDS, stem, terms, words
@@ -63,7 +62,7 @@ KINDS: dict[str, TableKind] = {
         r"(?:(?:grand|overall) |sub-?)?totals?|sum",
         _add_up,
     ),
-    "mean": TableKind(r"\b(?:average|mean)\b", "average mean", "average|mean", _mean),
+    "mean": TableKind(r"\baverage\b|(?:^|\b(?:the|a|of) )mean\b", "average mean", "average|mean", _mean),
     "count": TableKind(r"\b(?:how many|count)\b|(?:^|\b(?:the|a|total|exact) )number of\b", "count"),
     "list": TableKind(
         r"^(?:please |can you |could you )?(?:list|show|name|enumerate|give me)\b|\bwhat are (?:all )?the\b",
@@ -94,29 +93,27 @@ _FOR_ROWS = frozenset(
     map(
         stem,
         "row rows entry entries table file sheet document amount value currently thing things item items "
-        "product products everything single money people person please each whole".split()
+        "product products everything single money people person please each whole gave done".split()
         + [word for kind in KINDS.values() for word in kind.words.split()],
     )
 )
+# Words to ask with that are not the name of what is asked for, unlike "part" of "the cheapest part".
+_ASKING = frozenset(map(stem, ASKING_WORDS)) - set("part section typ method rol reason kind".split())
 # "not paid", "over 100", "before 2020", "in May" and "whether it is paid" ask for other rows than those with
 # the named cell.
 _OTHER_ROWS = re.compile(
     r"\b(?:not|cannot|no|nor|never|neither|without|except|but|than|over(?! all\b)|under|above|below|between|"
-    r"before|after|since|until|whether|in may|up to \W?\d|at (?:the )?(?:most|least))\b|n['’]t\b",
+    r"before|after|since|until|whether|out of|"
+    r"(?:this|next|past|last|first) (?:week|month|quarter|year)|up to \W?\d|"
+    r"at (?:the )?(?:most|least))\b|n['’]t\b",
     re.IGNORECASE,
 )
 _TOTAL_ROW = re.compile("|".join(kind.row_names for kind in KINDS.values() if kind.row_names), re.IGNORECASE)
-# "in the bike shop's list", "of our field trip"
-_SCOPE = re.compile(
-    r"\b(?:in|of|at|on|from|for) (?:the|our|my|your|this|that) (?P<phrase>[^,.?!]+?)"
-    r"(?=$|[,.?!]| (?:in|of|at|on|from|for|is|are|was|has|have|that|which|who)\b)"
-)
-# Minimum cosine with the topic of a table for words that only say where to look: for a phrase after a
-# preposition, and for other words. "the bike shop" has .31 with its stock and "choir" .43 with its members,
-# "the year" and "Spain" are below .2.
-NEAR_AFTER_PREPOSITION, NEAR = 0.25, 0.4
-# Measures that stand for any column of numbers, if there is only one
-_ANY_MEASURE = frozenset("size capacity amount total price cost fee rate".split())
+_YEAR = re.compile(r"(?:19|20)\d\d")
+_GROUP = re.compile(r"\b(?:per|by|each|every) (?:the )?(?P<word>[^\W\d_]+)")
+_MONEY = re.compile(r"[£$€]|\b(?:eur|euros?|usd|gbp|chf|dollars?|pounds?)\b", re.IGNORECASE)
+# Adjectives that any column of numbers or dates may answer, if the question names it.
+_GENERAL = frozenset("high large big many long when".split())
 
 
 @dataclass(frozen=True)
@@ -129,6 +126,8 @@ class TableQuestion:
     rows: list[NamedRow]
     condition: str  # what the rows share: "status open"
     other_columns: list[str] = field(default_factory=list)  # further columns that the question names
+    # how many of the question's terms its sheet or section, its document, and its columns have
+    fit: tuple[int, ...] = ()
 
     @property
     def rows_phrase(self) -> Phrase:
@@ -164,30 +163,55 @@ def question_kind(question: str) -> tuple[str | None, str]:
 def read_table_question(question: str, kind: str, measure: str, table: WholeTable) -> TableQuestion | None:
     """Read a question by a table's names and cells; None where one of its words occurs in none of them."""
     table = _select_section(question, table)
-    question_words = words(question)
-    stop_cells = {cell for row in table.rows for _, cell in row.cells if words(cell) and not terms(cell)}
-    if any(set(words(cell)) <= set(question_words) for cell in stop_cells):
-        return None  # "in" may be the cell or just the word
-    asked = set(terms(question)) - set(map(stem, ASKING_WORDS))
-    named_cells, cell_terms = _find_named_cells(asked, table)
-    if kind != "count" and not (kind == "list" and _SHOWS_COLUMNS.search(question.lower())):
-        named_cells |= _find_flags(asked - cell_terms, table, named_cells)
-    rows = [row for row in table.rows if all(row.value(name) in cells for name, cells in named_cells.items())]
-    if not rows or (kind == "count" and any(map(table.is_key, named_cells))):
-        return None  # no row matches, or the question asks for a cell of one row
-    column = _find_column(asked, list(_measures(question, measure)), named_cells, rows, kind)
-    known = cell_terms | set(terms(" ".join([*table.columns, table.topic])))
-    known |= {stem(word) for word in question_words if word in _SUPERLATIVES or word in MEASURES}
-    unknown = asked - known - _FOR_ROWS
-    if column and KINDS[kind].skips_results and re.search(KINDS[kind].pattern, column.lower()):
+    asked = set(terms(question)) - (_ASKING - set(terms(table.topic)))
+    flags = kind != "count" and not (kind == "list" and _SHOWS_COLUMNS.search(question.lower()))
+    found = find_conditions(question, set(terms(question)), table, flags)
+    if found is None or found.terms.intersection(map(stem, _SUPERLATIVES)):
         return None
-    if column is None or not asked & known or not _only_says_where(unknown, question, table):
+    rows, table_terms = found.rows, set(terms(" ".join([*table.columns, table.topic])))
+    # A year in a table's name does not say that all of its rows are of that year.
+    known = found.terms | {term for term in table_terms if not _YEAR.fullmatch(term)} | _FOR_ROWS
+    known |= set(terms(" ".join(table.columns)))
+    known |= {stem(word) for word in words(question) if word in _SUPERLATIVES or word in MEASURES}
+    if kind == "count" and any(map(table.is_key, found.cells)):
+        return _read_stock_question(asked, found, table)
+    if not asked <= known or not asked & (table_terms | found.terms) or _asks_for_groups(question, table):
         return None
-    condition = " and ".join(f"{name} {' or '.join(cells)}" for name, cells in named_cells.items())
+    matched = list(found.cells)
+    if kind == "count":
+        # "How many parts are in the price list" does not ask for the column "Price" of "price list.xlsx".
+        topic = set(terms(table.topic))
+        numbers = (name for name in table.columns if column_numbers(rows, name))
+        matched += [name for name in numbers if asked.intersection(terms(name)) <= topic]
+    column = _find_column(asked - _ASKING, question, measure, matched, rows, kind)
+    if column is None or (KINDS[kind].skips_results and re.search(KINDS[kind].pattern, column.lower())):
+        return None
     if kind not in ("count", "list"):
         rows = [row for row in rows if row.value(column)]
     others = [name for name in table.columns if asked.intersection(terms(name)).difference(terms(column))]
-    return TableQuestion(kind, table, column, rows, readable(condition), others)
+    return TableQuestion(kind, table, column, rows, readable(found.text), others, _fit(asked, table))
+
+
+def _fit(asked: set[str], table: WholeTable) -> tuple[int, ...]:
+    """Return how well a table's names fit a question, to compare tables.
+
+    What counts first is whether the question has all words of the sheet's or section's name: "how many parts"
+    asks for the sheet "Parts" rather than for another one with the column "Part no.".
+    """
+    part = set(terms(table.part))
+    texts = table.columns[0], table.topic, " ".join(table.columns)
+    return bool(part) and part <= asked, *(len(asked.intersection(terms(text))) for text in texts)
+
+
+def _read_stock_question(asked: set[str], found: Conditions, table: WholeTable) -> TableQuestion | None:
+    """Read "how many KR-4310 are in stock": the row itself says it, in its columns of numbers."""
+    row_terms = {term for row in found.rows for _, cell in row.cells for term in terms(cell)}
+    others = asked - found.terms - row_terms
+    numbers = [name for name in table.columns if name not in found.cells and column_numbers(found.rows, name)]
+    if not others or not others <= set(terms(table.topic)) or not numbers:
+        return None
+    fit = _fit(asked, table)
+    return TableQuestion("list", table, table.columns[0], found.rows, readable(found.text), numbers, fit)
 
 
 def _select_section(question: str, table: WholeTable) -> WholeTable:
@@ -197,50 +221,14 @@ def _select_section(question: str, table: WholeTable) -> WholeTable:
     ] or table.rows
     asked = set(terms(question)) - set(terms(" ".join(table.headings)))
     in_section = [row for row in items if asked.intersection(terms(" ".join(row.headings)))]
-    return WholeTable(in_section or items)
+    return replace(table, rows=in_section or items)
 
 
-def _find_named_cells(asked: set[str], table: WholeTable) -> tuple[dict[str, list[str]], set[str]]:
-    """Return the cells that the question names, by column, and the question's terms that name them."""
-    table_terms = set(terms(" ".join([*table.columns, table.topic])))
-    named_cells, cell_terms = dict[str, list[str]](), set[str]()
-    for column in table.columns:
-        terms_of = {cell: frozenset(terms(cell)) for row in table.rows if (cell := row.value(column))}
-        named = {
-            cell: own for cell, own in terms_of.items() if own and own <= asked and not own <= table_terms
-        }
-        longest = [cell for cell, own in named.items() if not any(own < other for other in named.values())]
-        if longest and len(longest) < len(terms_of):
-            named_cells[column] = longest
-            cell_terms |= {term for cell in longest for term in named[cell]}
-    return named_cells, cell_terms
-
-
-def _find_flags(asked: set[str], table: WholeTable, named: Collection[str]) -> dict[str, list[str]]:
-    """Return "yes" as a named cell of each column of "yes" and "no" that the question names: "Paid"."""
-    flags = (name for name in table.columns if name not in named and asked.intersection(terms(name)))
-    return {name: yes_cells(table.rows, name) for name in flags if is_flag(table.rows, name)}
-
-
-def _only_says_where(unknown: set[str], question: str, table: WholeTable) -> bool:
-    """Return whether words that a table does not have only say where to look: "in the bike shop's list".
-
-    They do if they are close in meaning to the topic of the table. After a preposition, a lower similarity is
-    enough.
-    """
-    if not unknown:
-        return True
-    topic = f"{table.topic}: {', '.join(table.columns)}"
-    column_terms = set(terms(" ".join(table.columns)))
-    scopes = {scope["phrase"]: set(terms(scope["phrase"])) for scope in _SCOPE.finditer(question.lower())}
-    # "of the overdue invoices" does not say where to look, but which rows.
-    phrases = [phrase for phrase, own in scopes.items() if unknown & own and not column_terms & own]
-    rest = unknown - {term for phrase in phrases for term in terms(phrase)}
-    others = [word for word in words(question) if stem(word) in rest]
-    vectors = load_minilm().encode([topic, *phrases, *others])
-    cosines = vectors[1:] @ vectors[0]
-    is_near = (cosines[: len(phrases)] >= NEAR_AFTER_PREPOSITION).all()
-    return bool(is_near and (cosines[len(phrases) :] >= NEAR).all())
+def _asks_for_groups(question: str, table: WholeTable) -> bool:
+    """Return whether a result for each value of a column is asked for: "total price by model"."""
+    columns = " ".join(table.columns).lower()
+    groups = _GROUP.finditer(question.lower())
+    return any(stem(group["word"]) in terms(columns) and group[0] not in columns for group in groups)
 
 
 def _measures(question: str, measure: str) -> Iterator[str]:
@@ -252,7 +240,12 @@ def _measures(question: str, measure: str) -> Iterator[str]:
 
 
 def _find_column(
-    asked: set[str], measures: Sequence[str], matched: Collection[str], rows: Sequence[NamedRow], kind: str
+    asked: set[str],
+    question: str,
+    measure: str,
+    matched: Collection[str],
+    rows: Sequence[NamedRow],
+    kind: str,
 ) -> str | None:
     """Return the column that is asked for; None where there is none of the type that the question needs."""
     first, *others = dict.fromkeys(name for row in rows for name, _ in row.cells)
@@ -266,12 +259,26 @@ def _find_column(
         asks_for_cells = any(column_numbers(rows, name) or is_flag(rows, name) for name in named)
         return None if asks_for_cells else next(iter(named), first)
     if kind == "list":
-        return next((name for name in named if name != first), first)
+        column = next((name for name in named if name != first), first)
+        # A heading that was read as a column's name, or one with other words, names nothing to list.
+        return column if matched or column == first or 2 * shared[column] >= len(terms(column)) else None
     comparable = [name for name in columns if column_numbers(rows, name) or column_dates(rows, name)]
+    if kind == "sum":
+        comparable = [name for name in comparable if "%" not in f"{name} {rows[0].value(name)}"]
+    measures = [stem(name) for name in _measures(question, measure)]
     # The measures are in order of preference: "price" before "cost".
-    measured = [name for measure in measures for name in comparable if stem(measure) in terms(name)]
-    candidates = [name for name in named if name in comparable] or measured
-    if not candidates and set(measures) <= _ANY_MEASURE:
-        numeric = [name for name in comparable if column_numbers(rows, name)]
-        return numeric[0] if len(numeric) == 1 else None
-    return next(iter(candidates), None)
+    preferred = next((name for name in measures if any(name in terms(column) for column in comparable)), None)
+    measured = [name for name in comparable if preferred in terms(name)]
+    if not measured and stem("price") in measures:
+        measured = [name for name in comparable if _is_of_money(name, rows)]
+    candidates = [name for name in measured if shared[name]] or measured
+    if not candidates and (measure not in MEASURES or measure in _GENERAL):
+        candidates = [name for name in comparable if shared[name]]
+        if not candidates and not measures:
+            candidates = [name for name in comparable if column_numbers(rows, name)]
+    best = [name for name in candidates if shared[name] == max(map(shared.__getitem__, candidates))]
+    return best[0] if len(best) == 1 else None
+
+
+def _is_of_money(column: str, rows: Sequence[NamedRow]) -> bool:
+    return bool(_MONEY.search(f"{column} {next(filter(None, (row.value(column) for row in rows)), '')}"))

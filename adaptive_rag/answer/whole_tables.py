@@ -31,6 +31,8 @@ NUMBER = re.compile(
     r"(?P<before>[£$€¥+−-]{0,2}) ?(?P<number>\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?) ?"
     r"(?P<after>[^\W\d_]{0,12}|[%°£€])"
 )
+# Maximum number of texts that describe a row whose name is a number or a date.
+TEXTS = 4
 _DATE_FORMATS = "%Y-%m-%d", "%d %B %Y", "%d %b %Y", "%B %d, %Y", "%d.%m.%Y", "%Y-%m-%d %H:%M:%S"
 
 
@@ -57,6 +59,7 @@ class WholeTable:
     """All rows of one table in a document."""
 
     rows: list[NamedRow]
+    title: str = ""  # the first line of the document
 
     @cached_property
     def columns(self) -> list[str]:
@@ -72,14 +75,18 @@ class WholeTable:
     @cached_property
     def place(self) -> str:
         """Return the name of the table's document, with its section or sheet."""
-        chunk = self.rows[0].chunk
-        part = chunk["metadata"].get("sheet") or "".join(self.headings[-1:])
-        return f"{PurePath(chunk['source']).name}{f' ({readable(part)})' if part else ''}"
+        part = f" ({readable(self.part)})" if self.part else ""
+        return f"{PurePath(self.rows[0].chunk['source']).name}{part}"
+
+    @cached_property
+    def part(self) -> str:
+        """Return the name of the table's sheet or section; "" if there is none."""
+        return str(self.rows[0].chunk["metadata"].get("sheet") or "".join(self.headings[-1:]))
 
     @cached_property
     def topic(self) -> str:
-        """Return the names of the table's document and section as words."""
-        return _SEPARATOR.sub(" ", f"{self.place} {' '.join(self.headings)}")
+        """Return the names of the table's document and section as words, with the document's title."""
+        return _SEPARATOR.sub(" ", f"{self.place} {' '.join(self.headings)} {self.title}")
 
     @cached_property
     def name_column(self) -> str:
@@ -93,6 +100,19 @@ class WholeTable:
         """Return the name of a row."""
         return row.value(self.name_column) or row.cells[0][1]
 
+    @cached_property
+    def name_columns(self) -> list[str]:
+        """Return the columns that say what a row is: the one that names it, with texts if it is "HC-001"."""
+        if any(_IN_WORDS.search(row.value(self.name_column)) for row in self.rows):
+            return [self.name_column]
+        texts = [
+            column
+            for column in self.columns
+            if 2 * sum(bool(_IN_WORDS.search(row.value(column))) for row in self.rows) > len(self.rows)
+            and not is_flag(self.rows, column)
+        ]
+        return [self.name_column, *texts[:TEXTS]]
+
     def is_key(self, column: str) -> bool:
         """Return whether every row has another value in a column."""
         return len({row.value(column) for row in self.rows}) == len(self.rows)
@@ -100,12 +120,16 @@ class WholeTable:
 
 def collect_tables(source: ListsChunks) -> list[WholeTable]:
     """Return a document's tables with several rows; a table is identified by its sheet and first column."""
-    tables = dict[tuple[str, ...], dict[int, NamedRow]]()
+    tables, title = dict[tuple[str, ...], dict[int, NamedRow]](), ""
     for chunk in in_time(source.chunks()):
+        line = chunk["text"].partition("\n")[0]
+        if not chunk["start"] and not ("row" in chunk["metadata"] and ": " in line):
+            title = line
         for row in rows_of(to_candidate(chunk, {})):
             key = (str(chunk["metadata"].get("sheet", "")), row.cells[0][0])
             tables.setdefault(key, {}).setdefault(row.start, row)
-    return [WholeTable([rows[start] for start in sorted(rows)]) for rows in tables.values() if len(rows) > 1]
+    ordered = ([rows[start] for start in sorted(rows)] for rows in tables.values() if len(rows) > 1)
+    return [WholeTable(rows, title) for rows in ordered]
 
 
 def rows_of(passage: Candidate) -> Iterator[NamedRow]:

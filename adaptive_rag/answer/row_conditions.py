@@ -1,0 +1,182 @@
+"""Finds the rows of a table that a question means: those with the cells, years and months it names."""
+
+from __future__ import annotations
+
+import re
+from calendar import month_name
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+
+from adaptive_rag.answer.whole_tables import (
+    NUMBER,
+    NamedRow,
+    WholeTable,
+    column_dates,
+    is_flag,
+    yes_cells,
+)
+from adaptive_rag.text.words import stem, terms, words
+
+_YEAR = re.compile(r"(?:19|20)\d\d")
+_MONTHS = {name.lower(): number for number, name in enumerate(month_name) if name}
+_MONTH_NAMES = "|".join(_MONTHS)
+# "in May", "and June", "May 2024", not "we may" or "a march"
+_MONTH = re.compile(
+    rf"\b(?:(?:in|of|from|for|during|and|or) (?P<one>{_MONTH_NAMES})|(?P<two>{_MONTH_NAMES}) (?:19|20)\d\d)\b"
+)
+# "12 May", "May 12": one day, which is not looked for
+_DAY = re.compile(
+    rf"\b\d{{1,2}}(?:st|nd|rd|th)? (?:of )?(?:{_MONTH_NAMES})\b|\b(?:{_MONTH_NAMES}) \d{{1,2}}\b"
+)
+
+
+@dataclass(frozen=True)
+class Conditions:
+    """What a question says of the rows that it means."""
+
+    rows: list[NamedRow]  # the rows that fulfil all conditions
+    cells: Mapping[str, list[str]]  # the cells that the question names, by column
+    terms: set[str]  # the question's terms that name the cells and dates
+    text: str  # what the rows share: "status open"
+
+
+def find_conditions(question: str, asked: set[str], table: WholeTable, flags: bool) -> Conditions | None:
+    """Find the rows that a question means; None where it may mean others, or no row.
+
+    Args:
+        question: the question.
+        asked: its terms.
+        table: the table.
+        flags: whether naming a column of "yes" and "no" asks for the rows with "yes".
+    """
+    column_terms = set(terms(" ".join(table.columns)))
+    cells, cell_terms = _find_cells(question, asked, table)
+    named = [term for column in cells for term in cell_terms[column]]
+    topic = {term for term in terms(table.topic) if not _YEAR.fullmatch(term)}
+    if len(set(named)) < len(named) or any(cell_terms[column] <= topic for column in cells):
+        return None  # a word names cells of two columns, or both cells and the whole table
+    if _names_stop_word(question, table, set(named)):
+        return None  # "in" may be the cell or just the word
+    found = set[str]().union(*cell_terms.values())
+    by_date = _select_dates(question, asked, asked - found - column_terms, table)
+    if by_date is None:
+        return None
+    unknown = asked - found - by_date.terms - column_terms - set(terms(table.topic))
+    for term in unknown:
+        if (cell := _find_name(term, table)) and cell[0] not in cells:
+            cells[cell[0]] = [cell[1]]
+            found.add(term)
+    if flags:
+        flag_columns = (name for name in table.columns if (asked - found).intersection(terms(name)))
+        for name in flag_columns:
+            if name not in cells and is_flag(table.rows, name):
+                cells[name] = yes_cells(table.rows, name)
+    rows = [row for row in by_date.rows if all(row.value(name) in cells[name] for name in cells)]
+    texts = [f"{name} {' or '.join(values)}" for name, values in cells.items()]
+    text = " and ".join(texts + [by_date.text] * bool(by_date.text))
+    return Conditions(rows, cells, found | by_date.terms, text) if rows else None
+
+
+def _find_cells(
+    question: str, asked: set[str], table: WholeTable
+) -> tuple[dict[str, list[str]], dict[str, set[str]]]:
+    """Return the cells that a question names, and the terms that name them, by column.
+
+    A cell "Pump, large" is named by "pump" only where there is a cell "Pump" too.
+    """
+    column_terms = set(terms(" ".join(table.columns)))
+    cells, cell_terms = dict[str, list[str]](), dict[str, set[str]]()
+    for column in table.columns:
+        terms_of = {cell: _terms_of(cell) for row in table.rows if (cell := row.value(column))}
+        is_of_years = all(map(_YEAR.fullmatch, terms_of))
+        named = {
+            cell: own
+            for cell, own in terms_of.items()
+            if own and own <= asked.union(_words_after(column, question))
+            if is_of_years or not own <= column_terms
+            if is_of_years or not _needs_its_column(cell) or asked.intersection(terms(column))
+        }
+        longest = {own for own in named.values() if not any(own < other for other in named.values())}
+        if longest:
+            cell_terms[column] = set[str]().union(*longest)
+            values = [
+                cell for cell, own in terms_of.items() if own in longest or _terms_of(_head(cell)) in longest
+            ]
+            if len(values) < len(terms_of):
+                cells[column] = values
+    return cells, cell_terms
+
+
+def _terms_of(cell: str) -> frozenset[str]:
+    """Return a cell's terms, or its words if they are all stop words, such as "A"."""
+    return frozenset(terms(cell) or words(cell))
+
+
+def _head(cell: str) -> str:
+    return re.split(r"[,;(]", cell, maxsplit=1)[0]
+
+
+def _needs_its_column(cell: str) -> bool:
+    """Return whether a cell says nothing without the name of its column: "5", "E"."""
+    return len(cell) < 2 or bool(NUMBER.fullmatch(cell))
+
+
+def _words_after(column: str, question: str) -> set[str]:
+    """Return the words right after a column's name in a question: "a" of "house A"."""
+    asked_words, last = words(question), stem((words(column) or [""])[-1])
+    return {after for word, after in pairwise(asked_words) if stem(word) == last}
+
+
+def _names_stop_word(question: str, table: WholeTable, named: set[str]) -> bool:
+    """Return whether a question has a cell that consists of stop words, other than "all"."""
+    stop_cells = {cell for row in table.rows for _, cell in row.cells if words(cell) and not terms(cell)}
+    return any(
+        cell.lower() != "all"
+        and not named & set(words(cell))
+        and re.search(rf"\b{re.escape(cell)}\b", question)
+        for cell in stop_cells
+    )
+
+
+def _select_dates(question: str, asked: set[str], unknown: set[str], table: WholeTable) -> Conditions | None:
+    """Select the rows of the years and months that a question names; None where it is unclear which."""
+    lower = question.lower()
+    in_table = words(" ".join([*table.columns, table.topic]))
+    months = [
+        month for match in _MONTH.finditer(lower) if (month := match["one"] or match["two"]) not in in_table
+    ]
+    years = sorted(filter(_YEAR.fullmatch, unknown))
+    if not months and not years:
+        return Conditions(table.rows, {}, set(), "")
+    of_topic = set(_YEAR.findall(table.topic))
+    all_dates = {name: dates for name in table.columns if (dates := column_dates(table.rows, name))}
+    columns = [name for name in all_dates if asked.intersection(terms(name))] or list(all_dates)
+    names_topic = len(years) == 1 and not months and of_topic == set(years)
+    if len(columns) != 1:
+        return Conditions(table.rows, {}, set(years), "") if names_topic else None
+    if _DAY.search(lower) or (len(years) > 1 and len(months) > 1):
+        return None
+    dates = all_dates[columns[0]]
+    rows = [
+        table.rows[i]
+        for i, date in dates.items()
+        if (not years or str(date.year) in years)
+        and (not months or any(_MONTHS[month] == date.month for month in months))
+    ]
+    # A table of one year with other dates may have been named by its year.
+    if names_topic and len(rows) < len(table.rows):
+        return None
+    names = [month.title() for month in months]
+    text = f"{columns[0]} in {' '.join(filter(None, [' or '.join(names), ' or '.join(years)]))}"
+    return Conditions(rows, {}, {*years, *map(stem, months)}, text)
+
+
+def _find_name(term: str, table: WholeTable) -> tuple[str, str] | None:
+    """Return the column and text of the only cell with a term if it is part of a name: "Roofer Calder"."""
+    cells = {cell for row in table.rows for cell in row.cells if term in terms(cell[1])}
+    if len(cells) != 1:
+        return None
+    [(column, cell)] = cells
+    is_name = any(term == stem(word.lower()) and word[0].isupper() for word in re.findall(r"[^\W_]+", cell))
+    return (column, cell) if is_name else None
