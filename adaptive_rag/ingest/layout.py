@@ -18,8 +18,6 @@ WRAPPED, NEW_LINE, NEW_PARAGRAPH = 0, 1, 2
 
 _BULLET = re.compile(r"[-*•▪◦‣·–—●■]\s")
 _ITEM_NUMBER = re.compile(r"\(?(?:\d{1,3}|[a-z])[.)]\s")
-# "4.3 The", but not "4.3 million".
-_CLAUSE_NUMBER = re.compile(r"\d{1,2}(?:\.\d{1,2}){1,3}\.?\s+(?=[^\W\d_])(?![a-z])")
 _SENTENCE_END = re.compile(r"[.!?:;…][\"'”’»)\]]*\s*$")
 # A short text without a word: fractions and exponents of a formula are extracted as such lines.
 _FORMULA_FRAGMENT = re.compile(r"(?!.*[^\W\d_]{3}).{1,12}")
@@ -195,7 +193,7 @@ class Flow:
             return NEW_PARAGRAPH
         if self.ends_early(previous, line):
             return NEW_PARAGRAPH if step > 1.15 * self._pitch else NEW_LINE
-        return NEW_LINE if _begins_clause(previous, line) else WRAPPED
+        return WRAPPED
 
     def relation_to_next_page(self, next_flow: Flow) -> int:
         """Return how the first line of the next page follows the last line of this one."""
@@ -216,8 +214,7 @@ class Flow:
             return WRAPPED
         if _SENTENCE_END.search(previous.text) and line.x0 - next_flow.text_column(line)[0] > 0.7 * line.size:
             return NEW_PARAGRAPH
-        is_separate = self.ends_early(previous, line) or _begins_clause(previous, line)
-        return NEW_PARAGRAPH if is_separate else WRAPPED
+        return NEW_PARAGRAPH if self.ends_early(previous, line) else WRAPPED
 
     def ends_early(self, previous: Line, line: Line) -> bool:
         """Return whether a line was ended on purpose: the next word would have fitted on it."""
@@ -254,11 +251,6 @@ class Flow:
 def _pitch(lines: Sequence[Line]) -> float:
     """Return the usual distance from one line to the next."""
     return median([b.y0 - a.y0 for a, b in pairwise(lines) if b.y0 - a.y0 > 1] or [0.0])
-
-
-def _begins_clause(previous: Line, line: Line) -> bool:
-    """Return whether a line begins a numbered clause after the end of a sentence."""
-    return bool(_CLAUSE_NUMBER.match(line.text) and _SENTENCE_END.search(previous.text))
 
 
 def _differs_in_type(a: Line, b: Line) -> bool:

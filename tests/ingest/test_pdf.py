@@ -86,15 +86,6 @@ def test_heads_that_a_page_writes_last_stand_at_the_edges_of_the_text(tmp_path):
     assert text.count("Saltmere") == 1 and text.index("Saltmere") > text.index("harbour office.")
 
 
-@pytest.mark.parametrize(("start", "is_clause"), [("4.3 Machines", True), ("4.3 million people", False)])
-def test_a_numbered_clause_after_a_full_line_begins_a_line(tmp_path, start, is_clause):
-    line = "The keeper wrote down the height of the water in the book of the tower by day."
-    text = text_of(
-        tmp_path, paragraph([line, f"{start} take the tokens of the tower that the office sells.", line])
-    )
-    assert (f"\n{start}" in text) == is_clause
-
-
 def test_heads_with_other_numbers_are_text_of_their_pages(tmp_path):
     pages = [[Text(f"Invoice No. {number}", y=40), *paragraph(FILLER)] for number in (4711, 4712, 4713)]
     assert "Invoice No. 4712\n\nThe keeper" in text_of(tmp_path, *pages)
