@@ -44,6 +44,7 @@ Part = Literal[
     "speakers",
     "spelling",
     "units",
+    "versions",
     "wording",
     "worked out",
 ]

@@ -5,7 +5,8 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
+from itertools import islice
 from typing import Any
 
 from langchain_core.messages import HumanMessage
@@ -22,6 +23,8 @@ from adaptive_rag.answer.passages import read_passages, read_sentences
 from adaptive_rag.answer.quotes import WholeAnswer
 from adaptive_rag.answer.request import AnswerRequest, AnswerStyle
 from adaptive_rag.answer.styles import STYLES
+from adaptive_rag.answer.times import title_of
+from adaptive_rag.answer.versions import find_newest_versions
 from adaptive_rag.context import Context, context_of
 from adaptive_rag.index.index import source_of
 from adaptive_rag.llm.request import Request
@@ -33,11 +36,14 @@ from adaptive_rag.query.history import full_question, spelt_question
 from adaptive_rag.query.parts import full_parts
 from adaptive_rag.query.whole_document import asks_for_all, document_asked_for, heading_asked_for
 from adaptive_rag.rank.stances import Side, asked_side
-from adaptive_rag.source import ChunkSource, KnowsNotes, ListsSources
+from adaptive_rag.source import ChoosesSources, ChunkSource, KnowsNotes, ListsChunks, ListsSources
 from adaptive_rag.state import Candidate, Citation, Decision, Phrase, State
 from adaptive_rag.text.phrases import CitedText, decide, link_markers, parts_of, say
 from adaptive_rag.text.tokens import BYTES_PER_TOKEN
 from adaptive_rag.text.words import is_german
+
+# How many chunks of a document are read to find its beginning, and where that is: after its front matter.
+FIRST_CHUNKS, LATEST_BEGINNING = 5, 1000
 
 
 @step
@@ -85,14 +91,36 @@ def _choose_passages(state: State, context: Context) -> tuple[State, list[Decisi
     documents = overview.passages if overview else state["documents"]
     if not documents:
         return state, [], None
+    unchanged: tuple[list[Candidate], list[Decision]] = documents, []
+    add = partial(_add_newest_versions, documents, state, context)
+    documents, versions = unchanged if overview else attempt("versions", add, unchanged)
     # An overview's markers count all of its passages; the draft has its own limit for what the model reads.
     tokens = sys.maxsize if overview else context.answers.context_tokens
     read = partial(read_passages, documents, tokens=tokens)
     joins = context.uses("join") and not overview
     joined = attempt("join", partial(read, join=True), None) if joins else None
     passages, decisions = joined or read(join=False)
+    decisions += versions
     decisions += attempt("notes", partial(_notes_on, passages, source_of(context, state)), [])
     return {**state, "documents": passages}, decisions, overview
+
+
+def _add_newest_versions(
+    documents: list[Candidate], state: State, context: Context
+) -> tuple[list[Candidate], list[Decision]]:
+    """Put the best passage of a document's newest version before those of an older version that was found."""
+    source = source_of(context, state)
+    if not isinstance(source, ChoosesSources):
+        return documents, []
+    decisions, first_text = list[Decision](), cache(partial(_first_text, documents, source))
+    newest = find_newest_versions(spelt_question(state), documents, source.sources, first_text)
+    for old, new in newest.items():
+        [found] = source.only({new}).search([full_question(state)], limit=1)
+        place = next(i for i, document in enumerate(documents) if document["source"] == old)
+        best = max(found, key=lambda passage: passage["scores"]["dense"])
+        documents = [*documents[:place], best, *documents[place:]]
+        decisions.append(decide("versions", title_of(new), say("version_added", name=title_of(old))))
+    return documents, decisions
 
 
 def _overview(state: State, context: Context) -> WholeAnswer | None:
@@ -183,7 +211,17 @@ def _answer_request(
         situation=state.get("implied_context", ""),
         parts=parts if len(parts) > 1 else [],
         missing_side=missing_side,
+        first_text=cache(partial(_first_text, documents, source_of(context, state))),
     )
+
+
+def _first_text(documents: Sequence[Candidate], source: ChunkSource, name: str) -> str:
+    """Return the beginning of a document; "" where its chunks cannot be listed."""
+    document = source.only({name}) if isinstance(source, ChoosesSources) else None
+    chunks = document.chunks() if isinstance(document, ListsChunks) else documents
+    own = (chunk for chunk in islice(chunks, FIRST_CHUNKS) if chunk["source"] == name)
+    first = min(own, key=lambda chunk: chunk["start"], default=None)
+    return first["text"] if first and first["start"] < LATEST_BEGINNING else ""
 
 
 def _answer_by_draft(
@@ -241,6 +279,7 @@ def _answer_by_quotes(
     """Answer by quotes, show the closest passages, or abstain."""
     answer = partial(answer_locally, request, abstains=context.uses("abstain"))
     evidence, written = attempt("answer style", answer, None) or quote_plainly(request)
+    decisions += request.decisions
     if written is None or not written.text:
         if written is not None:
             code = f"nothing_argues_{request.missing_side}" if request.missing_side else "nothing_quotable"

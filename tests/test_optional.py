@@ -56,6 +56,8 @@ PARTS: list[tuple[Part, str, Any]] = [
     ("spelling", "adaptive_rag.nodes.classify:correct_spelling", FACT),
     ("units", "adaptive_rag.answer.sentences:read_units", FACT),
     ("wording", "adaptive_rag.analysis.wording:settle_by_wording", FACT),
+    ("versions", "adaptive_rag.answer.request:prefer_valid", FACT),
+    ("versions", "adaptive_rag.nodes.generate:find_newest_versions", FACT),
     ("worked out", "adaptive_rag.nodes.generate:work_out", FACT),
 ]
 # With a chat model that writes "The sea wall is 4.1 metres high. [1]" and scores the passages.

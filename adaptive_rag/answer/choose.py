@@ -16,6 +16,7 @@ import numpy as np
 from adaptive_rag.answer.request import AnswerRequest, Block, Extent
 from adaptive_rag.answer.score import ScoredSentences
 from adaptive_rag.answer.sentences import AnswerSentence
+from adaptive_rag.answer.validity import cancels
 from adaptive_rag.text.vectors import Scores
 
 # Maximum number of sentences shown before one that refers back to them.
@@ -126,6 +127,9 @@ def _quote_around(
     first, end = best, _list_end(sentences, best)
     if extent == "paragraph":
         first, end = _paragraph(sentences, scores, best, longest)
+    # "This version was valid until 2023."
+    if end < len(sentences) and sentences[end].continues(sentences[end - 1]) and cancels(sentences[end].text):
+        end += 1
     needed = _first_needed(sentences, first)
     if longest == LONGEST_SPEECH:  # what another speaker said before is not part of a speech
         needed = max([needed, *(i + 1 for i in range(needed, first) if scores[i] == -np.inf)])
@@ -186,7 +190,8 @@ def _first_needed(sentences: Sequence[AnswerSentence], index: int) -> int:
     first = max(0, index - PREDECESSORS)
     while index > first:
         before = sentences[index - 1]
-        if not sentences[index].refers_back or not sentences[index].follows(before) or before.quality == 0:
+        is_needed = sentences[index].refers_back or cancels(before.text)
+        if not is_needed or not sentences[index].follows(before) or before.quality == 0:
             break
         index -= 1
     return index

@@ -160,7 +160,8 @@ def _split_into_quotes(request: AnswerRequest, block: Block) -> list[list[Answer
     quotes = list[list[AnswerSentence]]()
     for sentence in block.sentences:
         before = quotes[-1][-1] if quotes and not block.numbered else None
-        if before and sentence.continues(before) and _speaker(request, sentence) == _speaker(request, before):
+        is_same = before and sentence.continues(before) and sentence.caveat == before.caveat
+        if before and is_same and _speaker(request, sentence) == _speaker(request, before):
             quotes[-1].append(sentence)
         else:
             quotes.append([sentence])
@@ -189,8 +190,9 @@ def _write_block(request: AnswerRequest, block: Block) -> list[Piece]:
             f"\n{CODE_FENCE}\n"
         )
         citation = cite_span(request.documents[first.document], first.document + 1, first.start, last.end)
-        pieces: list[Piece] = [f"{text} ", citation, f"{fence}{code}"]
-        is_list = bool(_LIST_LINE.match(text)) and first.is_list_item
+        caveat: list[Piece] = [first.caveat, " "] if first.caveat else []
+        pieces: list[Piece] = [*caveat, f"{text} ", citation, f"{fence}{code}"]
+        is_list = bool(_LIST_LINE.match(text)) and first.is_list_item and not caveat
         joins_line = (
             is_same_speaker
             or not (block.bulleted or block.paragraphs)
@@ -208,7 +210,7 @@ def _write_block(request: AnswerRequest, block: Block) -> list[Piece]:
             lines[-1] += [" " if is_closed else "; ", *pieces]
         else:
             if block.bulleted and not is_list:
-                pieces = ["- ", f"{text} ".replace("\n", "\n  "), *pieces[1:]]
+                pieces = ["- ", *caveat, f"{text} ".replace("\n", "\n  "), *pieces[len(caveat) + 1 :]]
             lines.append(pieces)
         is_closed = bool(_CLOSED.search(text)) or not (last.cells or has_value(last.text))
         before, previous_speaker, ends_with_code = last, speaker, code.endswith(CODE_FENCE)

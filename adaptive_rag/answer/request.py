@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Literal
 
@@ -17,13 +17,14 @@ from adaptive_rag.answer.score import ScoredSentences, blend_sides, read_sides, 
 from adaptive_rag.answer.sentences import AnswerSentence, collect_sentences
 from adaptive_rag.answer.speakers import bare_name, message_speaker
 from adaptive_rag.answer.turns import people_in
+from adaptive_rag.answer.versions import prefer_valid
 from adaptive_rag.deadline import in_time
 from adaptive_rag.models.onnx import Vectors
 from adaptive_rag.optional import attempt
 from adaptive_rag.rank.agreement import agreements, centred
 from adaptive_rag.rank.stances import Side
 from adaptive_rag.source import Sentences
-from adaptive_rag.state import Candidate, Phrase
+from adaptive_rag.state import Candidate, Decision, Phrase
 from adaptive_rag.text.reading import Reader
 from adaptive_rag.text.vectors import Scores
 
@@ -90,6 +91,9 @@ class AnswerRequest:
     situation: str = ""  # what users say about themselves
     parts: Sequence[str] = ()  # the separate questions, if the question consists of several
     missing_side: Side | None = None  # the side that no passage takes; the answer says so
+    # returns the beginning of a document by its name; "" where it is unknown
+    first_text: Callable[[str], str] = lambda source: ""
+    decisions: list[Decision] = field(default_factory=list)  # for the trace
 
     def __post_init__(self) -> None:
         if len(self.documents) != len(self.sentences):
@@ -117,8 +121,9 @@ class AnswerRequest:
     def scored(self) -> ScoredSentences:
         """Return the sentences with the reader's scores, or with their cosines if the reader fails.
 
-        Of the rows and sections of a kind, only those that the question names have a score. If it asks for
-        one person's view, all other sentences have the score -inf.
+        Of the rows and sections of a kind, only those that the question names have a score. The scores of
+        sentences that are no longer valid move to those that replace them. If it asks for one person's view,
+        all other sentences have the score -inf.
         """
         scored = self._named_scored
         if self.own_words is None or not self.own_words.any():
@@ -129,7 +134,14 @@ class AnswerRequest:
     def _named_scored(self) -> ScoredSentences:
         scored = self._score(self.question_for_reader)
         keep = partial(keep_named, (self.question, self.previous_question), self.documents, scored)
-        return attempt("names", keep, scored)
+        scored = attempt("names", keep, scored)
+        if self.style.views:
+            return scored  # who spoke first may still think so
+        ask = partial(prefer_valid, self._question_alone, self.documents, scored, self.first_text)
+        unchanged: tuple[ScoredSentences, list[Decision]] = scored, []
+        scored, decisions = attempt("versions", partial(ask, self._speaker_of), unchanged)
+        self.decisions.extend(decisions)
+        return scored
 
     @cached_property
     def own_words(self) -> NDArray[np.bool_] | None:
@@ -193,12 +205,13 @@ class AnswerRequest:
     @cached_property
     def speakers(self) -> list[str | None]:
         """Return the speaker of each sentence; None where the text names none."""
-        return [
-            message_speaker(sentence.text)
-            if sentence.standalone and not sentence.is_value
-            else self.contributions[sentence.document].speaker_at(sentence.start, sentence.end)
-            for sentence in self.answer_sentences
-        ]
+        return [self._speaker_of(index) for index in range(len(self.answer_sentences))]
+
+    def _speaker_of(self, index: int) -> str | None:
+        sentence = self.answer_sentences[index]
+        if sentence.standalone and not sentence.is_value:
+            return message_speaker(sentence.text)
+        return self.contributions[sentence.document].speaker_at(sentence.start, sentence.end)
 
     @cached_property
     def holders(self) -> list[str | None]:

@@ -32,7 +32,7 @@ _DAY = re.compile(
 
 
 @dataclass(frozen=True)
-class Conditions:
+class RowConditions:
     """What a question says of the rows that it means."""
 
     rows: list[NamedRow]  # the rows that fulfil all conditions
@@ -41,7 +41,7 @@ class Conditions:
     text: str  # what the rows share: "status open"
 
 
-def find_conditions(question: str, asked: set[str], table: WholeTable, flags: bool) -> Conditions | None:
+def find_conditions(question: str, asked: set[str], table: WholeTable, flags: bool) -> RowConditions | None:
     """Find the rows that a question means; None where it may mean others, or no row.
 
     Args:
@@ -75,7 +75,7 @@ def find_conditions(question: str, asked: set[str], table: WholeTable, flags: bo
     rows = [row for row in by_date.rows if all(row.value(name) in cells[name] for name in cells)]
     texts = [f"{name} {' or '.join(values)}" for name, values in cells.items()]
     text = " and ".join(texts + [by_date.text] * bool(by_date.text))
-    return Conditions(rows, cells, found | by_date.terms, text) if rows else None
+    return RowConditions(rows, cells, found | by_date.terms, text) if rows else None
 
 
 def _find_cells(
@@ -139,7 +139,9 @@ def _names_stop_word(question: str, table: WholeTable, named: set[str]) -> bool:
     )
 
 
-def _select_dates(question: str, asked: set[str], unknown: set[str], table: WholeTable) -> Conditions | None:
+def _select_dates(
+    question: str, asked: set[str], unknown: set[str], table: WholeTable
+) -> RowConditions | None:
     """Select the rows of the years and months that a question names; None where it is unclear which."""
     lower = question.lower()
     in_table = words(" ".join([*table.columns, table.topic]))
@@ -148,13 +150,13 @@ def _select_dates(question: str, asked: set[str], unknown: set[str], table: Whol
     ]
     years = sorted(filter(_YEAR.fullmatch, unknown))
     if not months and not years:
-        return Conditions(table.rows, {}, set(), "")
+        return RowConditions(table.rows, {}, set(), "")
     of_topic = set(_YEAR.findall(table.topic))
     all_dates = {name: dates for name in table.columns if (dates := column_dates(table.rows, name))}
     columns = [name for name in all_dates if asked.intersection(terms(name))] or list(all_dates)
     names_topic = len(years) == 1 and not months and of_topic == set(years)
     if len(columns) != 1:
-        return Conditions(table.rows, {}, set(years), "") if names_topic else None
+        return RowConditions(table.rows, {}, set(years), "") if names_topic else None
     if _DAY.search(lower) or (len(years) > 1 and len(months) > 1):
         return None
     dates = all_dates[columns[0]]
@@ -169,7 +171,7 @@ def _select_dates(question: str, asked: set[str], unknown: set[str], table: Whol
         return None
     names = [month.title() for month in months]
     text = f"{columns[0]} in {' '.join(filter(None, [' or '.join(names), ' or '.join(years)]))}"
-    return Conditions(rows, {}, {*years, *map(stem, months)}, text)
+    return RowConditions(rows, {}, {*years, *map(stem, months)}, text)
 
 
 def _find_name(term: str, table: WholeTable) -> tuple[str, str] | None:

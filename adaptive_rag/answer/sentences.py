@@ -20,7 +20,7 @@ from adaptive_rag.deadline import in_time
 from adaptive_rag.models.onnx import Vectors
 from adaptive_rag.optional import attempt
 from adaptive_rag.source import Sentences
-from adaptive_rag.state import Candidate
+from adaptive_rag.state import Candidate, Phrase
 from adaptive_rag.text.markdown import sub_in_prose
 from adaptive_rag.text.markers import hides_marker
 from adaptive_rag.text.tables import find_tables, is_row
@@ -93,6 +93,7 @@ class AnswerSentence:
     paragraph: int = 0  # index of its paragraph in the passage
     list_mark: str = ""  # what a list item that it begins is marked with: "-", or its number ("3.", "b)")
     cells: tuple[tuple[str, str], ...] = ()  # for a table row: pairs of column name and value
+    caveat: Phrase | None = None  # what is said before it: that it may no longer hold
 
     @cached_property
     def word_count(self) -> int:
@@ -128,7 +129,8 @@ class AnswerSentence:
         return {term for term in self.terms if term[0].isdigit() or term in _CALENDAR}
 
     @cached_property
-    def _is_negated(self) -> bool:
+    def is_negated(self) -> bool:
+        """Return whether it denies something."""
         return not DENIALS.isdisjoint(words(self.text)) or bool(_CONTRACTED_NOT.search(self.text))
 
     def comes_right_after(self, other: AnswerSentence) -> bool:
@@ -153,7 +155,7 @@ class AnswerSentence:
             return False  # "Saturday: 10:00-14:00" and "Sunday: 10:00-14:00"
         if self.is_value and other.is_value and _VALUE.split(self.text)[0] != _VALUE.split(other.text)[0]:
             return False  # the same as lines that are not in a table
-        if self._is_negated != other._is_negated:
+        if self.is_negated != other.is_negated:
             return False  # "Dogs are allowed in the garden." and "Dogs are not allowed after nine."
         digits, other_digits = (set(_NUMBER.findall(s.text)) for s in (self, other))
         if self.is_row and len(digits) > 1 and digits <= other_digits:

@@ -13,7 +13,7 @@ from decimal import Decimal
 from statistics import median
 
 from adaptive_rag.answer.quotes import readable
-from adaptive_rag.answer.row_conditions import Conditions, find_conditions
+from adaptive_rag.answer.row_conditions import RowConditions, find_conditions
 from adaptive_rag.answer.rows import MEASURES
 from adaptive_rag.answer.whole_tables import (
     NamedRow,
@@ -203,7 +203,7 @@ def _fit(asked: set[str], table: WholeTable) -> tuple[int, ...]:
     return bool(part) and part <= asked, *(len(asked.intersection(terms(text))) for text in texts)
 
 
-def _read_stock_question(asked: set[str], found: Conditions, table: WholeTable) -> TableQuestion | None:
+def _read_stock_question(asked: set[str], found: RowConditions, table: WholeTable) -> TableQuestion | None:
     """Read "how many KR-4310 are in stock": the row itself says it, in its columns of numbers."""
     row_terms = {term for row in found.rows for _, cell in row.cells for term in terms(cell)}
     others = asked - found.terms - row_terms
