@@ -288,6 +288,8 @@ def _answer_by_quotes(
     decisions.insert(0, decide("evidence", evidence.outcome, evidence.reason))
     if evidence.outcome == "closest" and context.uses("abstain"):
         decisions.append(decide("closest", say("closest")["text"], say("says_closest")))
+        if is_german(request.question):
+            written = CitedText([*written.pieces, "\n\n", say("only_english")])
     return _answer(state, written, 1.0, decisions, confidence=evidence.confidence)
 
 
@@ -303,6 +305,8 @@ def _abstain(
     documents = len(source.sources()) if isinstance(source, ListsSources) else None
     nearest = attempt("nearest quote", partial(nearest_quote, request), None) if request else None
     pieces = say_abstention(spelt_question(state), queries, documents, nearest, where=context.where)
+    if evidence.confidence is None and is_german(state["question"]):
+        pieces += [" ", say("only_english")]
     decisions = [decide("evidence", "abstain", evidence.reason), *decisions]
     return _answer(state, CitedText(pieces), 0.0, decisions, confidence=evidence.confidence, abstained=True)
 

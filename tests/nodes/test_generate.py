@@ -184,3 +184,11 @@ def test_without_the_reader_the_nearest_sentences_are_no_answer(node, source):
     output = run(node, source, made.ranked(1, 5), without={"reader"})
     assert output["confidence"] is None
     assert decisions(output, "closest") and output["citations"]
+
+
+def test_a_question_in_german_is_not_answered_and_the_answer_says_why(node, source):
+    note = "only questions in English"
+    for question in ("Wie lang ist die Mauer von Saltmere?", "Kann ich einen Hund in der Wohnung halten?"):
+        output = run(node, source, made.ranked(1, 5), question=question)
+        assert note in output["answer"] and output["confidence"] is None
+    assert note not in run(node, source, made.ranked(1, 5))["answer"]
