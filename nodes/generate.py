@@ -39,6 +39,9 @@ from adaptive_rag.text.phrases import CitedText, decide, link_markers, parts_of,
 from adaptive_rag.text.tokens import BYTES_PER_TOKEN
 from adaptive_rag.text.words import is_german
 
+# Number of chunks that are searched for a name that no passage has.
+CHUNKS_LOOKED_UP = 10
+
 
 @step
 def generate(state: State, runtime: Runtime[Context], styles: Mapping[str, AnswerStyle] = STYLES) -> Steps:
@@ -183,6 +186,7 @@ def _answer_request(
         situation=state.get("implied_context", ""),
         parts=parts if len(parts) > 1 else [],
         missing_side=missing_side,
+        look_up=lambda name: source_of(context, state).search([name], limit=CHUNKS_LOOKED_UP)[0],
     )
 
 
@@ -263,7 +267,8 @@ def _abstain(
     source = source_of(context, state)
     documents = len(source.sources()) if isinstance(source, ListsSources) else None
     nearest = attempt("nearest quote", partial(nearest_quote, request), None) if request else None
-    pieces = say_abstention(spelt_question(state), queries, documents, nearest, where=context.where)
+    question = spelt_question(state)
+    pieces = say_abstention(question, queries, documents, nearest, context.where, evidence.missing)
     decisions = [decide("evidence", "abstain", evidence.reason), *decisions]
     return _answer(state, CitedText(pieces), 0.0, decisions, confidence=evidence.confidence, abstained=True)
 

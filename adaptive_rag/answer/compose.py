@@ -21,6 +21,7 @@ from adaptive_rag.answer.rows import say_row
 from adaptive_rag.answer.sentences import AnswerSentence
 from adaptive_rag.answer.speakers import without_label
 from adaptive_rag.answer.styles import FACTUAL_STYLE
+from adaptive_rag.answer.subjects import lacks_word
 from adaptive_rag.answer.units import CODE_FENCE
 from adaptive_rag.models.onnx import load_minilm
 from adaptive_rag.optional import attempt
@@ -64,6 +65,12 @@ def answer_locally(request: AnswerRequest, *, abstains: bool) -> tuple[Evidence,
 def _answer_parts(request: AnswerRequest) -> tuple[Evidence, CitedText] | None:
     """Answer the parts of a question, with the best of their evidence; None if no part can be answered."""
     parts = [_part_of(request, part) for part in request.parts]
+    if parts and judge_evidence(parts[0]).outcome != "answer":
+        # "Is there a sauna, and what are the opening hours?": those of the office are no answer.
+        parts[1:] = [
+            replace(part, is_strict=lacks_word(parts[0].question, part.question, request.documents))
+            for part in parts[1:]
+        ]
     evidence = [judge_evidence(part) for part in parts]
     if not any(judged.outcome == "answer" for judged in evidence):
         return None

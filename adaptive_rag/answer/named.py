@@ -59,8 +59,6 @@ def keep_named(
         documents: the passages of the sentences.
         scored: the sentences with their scores.
     """
-    if _ASKS_FOR_OTHERS.search(questions[0]):
-        return scored
     names = [
         [
             *_name_row(sentence, documents[sentence.document]),
@@ -84,6 +82,11 @@ def keep_named(
 def names_section(question: str, passage: Candidate, start: int) -> bool:
     """Return whether a question names one of the sections that contain a position of a passage."""
     return any(_holds(question, name) for _, own in _sections_at(passage, start) for name in own)
+
+
+def asks_for_others(question: str) -> bool:
+    """Return whether a question compares what it names, or asks for other things of its kind."""
+    return _ASKS_FOR_OTHERS.search(question) is not None
 
 
 def _asked_for(question: str, names: Sequence[Sequence[Named]]) -> dict[Hashable, set[str]]:

@@ -11,10 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from adaptive_rag.answer.contributions import Contributions
-from adaptive_rag.answer.named import keep_named
+from adaptive_rag.answer.named import asks_for_others, keep_named
 from adaptive_rag.answer.score import ScoredSentences, blend_sides, read_sides, score_sentences
 from adaptive_rag.answer.sentences import AnswerSentence, collect_sentences
 from adaptive_rag.answer.speakers import bare_name, message_speaker
+from adaptive_rag.answer.subjects import LookUp, keep_complete, keep_definitions, keep_subjects
 from adaptive_rag.deadline import in_time
 from adaptive_rag.models.onnx import Vectors
 from adaptive_rag.optional import attempt
@@ -88,6 +89,8 @@ class AnswerRequest:
     situation: str = ""  # what users say about themselves
     parts: Sequence[str] = ()  # the separate questions, if the question consists of several
     missing_side: Side | None = None  # the side that no passage takes; the answer says so
+    is_strict: bool = False  # whether an answer must have every content word of the question
+    look_up: LookUp = lambda name: ()  # finds chunks that may contain a name
 
     def __post_init__(self) -> None:
         if len(self.documents) != len(self.sentences):
@@ -115,11 +118,9 @@ class AnswerRequest:
     def scored(self) -> ScoredSentences:
         """Return the sentences with the reader's scores, or with their cosines if the reader fails.
 
-        Of the rows and sections of a kind, only those that the question names have a score.
+        Of the things of a kind, only those that the question names have a score.
         """
-        scored = self._score(self.question_for_reader)
-        keep = partial(keep_named, (self.question, self.previous_question), self.documents, scored)
-        return attempt("names", keep, scored)
+        return self._score(self.question_for_reader)
 
     @cached_property
     def answered(self) -> float | None:
@@ -142,7 +143,19 @@ class AnswerRequest:
         score = partial(
             score_sentences, question, self.question_vector, self.documents, self.answer_sentences
         )
-        return attempt("reader", partial(score, self.reader), None) or score(None)
+        scored = attempt("reader", partial(score, self.reader), None) or score(None)
+        return attempt("names", partial(self._keep_named, scored), scored)
+
+    def _keep_named(self, scored: ScoredSentences) -> ScoredSentences:
+        questions = (self.question, self.previous_question)
+        if asks_for_others(self.question):
+            return scored
+        kept = keep_subjects(questions, self.documents, scored, self.look_up)
+        kept = keep_named(questions, self.documents, kept)
+        kept = keep_definitions(self.question, self.documents, kept)
+        if self.is_strict:
+            kept = keep_complete(self.question.partition("\n")[0], self.documents, kept)
+        return kept
 
     @cached_property
     def side_probabilities(self) -> Scores:

@@ -55,6 +55,8 @@ class ScoredSentences:
     """(sentences,): the probability that the sentence's chunk answers, taken alone."""
     answered: float | None
     """The probability that one of the sentences answers; None without a reader."""
+    missing: str = ""
+    """What the question names and the documents do not, where the best sentence is about something else."""
 
 
 def score_sentences(

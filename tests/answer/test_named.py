@@ -61,7 +61,7 @@ def sections(texts):
         ("Does the Business or the Team plan have queues?", candidate(PLANS), ["Team", "Business"], []),
         ("Queues of the Business plan and of team?", candidate(PLANS), ["Team", "Business"], []),
         ("What changed in 2.3.0 and later?", sections(CHANGES), ["dark", "Parquet"], []),
-        ("How much is the kestrel 45?", candidate(MACHINES), ["1290", "Delivery"], ["480"]),
+        ("How much is the kestrel 45 with delivery?", candidate(MACHINES), ["1290", "Delivery"], ["480"]),
     ],
 )  # fmt: skip
 def test_the_siblings_of_what_a_question_names_do_not_answer(question, document, kept, dropped) -> None:

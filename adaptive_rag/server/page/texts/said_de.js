@@ -60,6 +60,7 @@ export const phrases = {
   nothing_found: "nichts gefunden",
   nothing_readable: "es wurde kein lesbarer Satz gefunden",
   not_judged: "nichts hat die Textstellen beurteilt; der nächste Satz hat einen Kosinus von {near}",
+  name_missing: "kein Dokument nennt {name}, und das Gefundene handelt von anderem dieser Art",
   no_word_read: "kein Wort der Frage wurde gelesen; der nächste Satz hat einen Kosinus von {near}",
   likely_answer:
     "Wahrscheinlichkeit, dass die Textstellen antworten: {sure}; für eine Antwort sind {limit} nötig",
