@@ -12,7 +12,7 @@ from adaptive_rag.answer.choose import choose
 from adaptive_rag.answer.evidence import NEAR, Evidence, judge_evidence
 from adaptive_rag.answer.grading import has_value
 from adaptive_rag.answer.links import keep_own_links
-from adaptive_rag.answer.named import heading_asked_for, names_section
+from adaptive_rag.answer.named import names_section, telling_heading
 from adaptive_rag.answer.outline import paragraph_at, read_outline
 from adaptive_rag.answer.passages import cite_span
 from adaptive_rag.answer.quotes import readable
@@ -237,7 +237,7 @@ def _write_quote(
     passage = request.documents[first.document]
     needs_heading = has_items or names_section(request.question, passage, first.start)
     heading = _heading_of(request, first) if first.is_list_item and needs_heading else ""
-    if first.is_list_item and (asked := heading_asked_for(request.question, passage, first.start)):
+    if first.is_list_item and (asked := telling_heading(request.question, passage, first.start)):
         heading = respell_markers(asked)
     text = f"{heading}:" if heading else ""
     for sentence in quote:

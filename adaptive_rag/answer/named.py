@@ -94,7 +94,7 @@ def names_section(question: str, passage: Candidate, start: int) -> bool:
     return any(_holds(question, name) for _, own in _sections_at(passage, start) for name in own)
 
 
-def heading_asked_for(question: str, passage: Candidate, start: int) -> str:
+def telling_heading(question: str, passage: Candidate, start: int) -> str:
     """Return the heading that tells which version or when, if a question asks that; "" otherwise.
 
     "In which release was it fixed?" asks for "2.4.0" above "Fixed", and "when" for a heading with a date.

@@ -40,7 +40,7 @@ _NEXT_WORD = re.compile(r"\s([^\W\d_]+)")
 
 
 @dataclass(frozen=True)
-class Named:
+class NamedThings:
     """The things of one kind that a question names, such as "Tarn 40 and Tarn 20"."""
 
     word: str
@@ -86,14 +86,14 @@ class Named:
         return any(mention.includes(label) for mention in mentions for label in self.labels)
 
 
-def read_names(question: str) -> list[Named]:
+def read_names(question: str) -> list[NamedThings]:
     """Return the names in a question, by their kind."""
     groups = dict[tuple[str, str], list[Mention]]()
     for mention in find_mentions(question, small_letters=True):
         groups.setdefault((mention.word, mention.kind), []).append(mention)
     groups.pop(("", "date"), None)  # a date alone is when, not what
     return [
-        Named(
+        NamedThings(
             word,
             kind,
             tuple(label for mention in mentions for ends in mention.ranges for label in ends),
@@ -167,7 +167,7 @@ def _content(question: str) -> set[str]:
 
 
 def _keep(
-    names: Named, documents: Sequence[Candidate], scored: ScoredSentences, look_up: LookUp
+    names: NamedThings, documents: Sequence[Candidate], scored: ScoredSentences, look_up: LookUp
 ) -> ScoredSentences:
     if scored.answered is None or not scored.scores.any():
         return scored
@@ -190,7 +190,7 @@ def _keep(
     return replace(scored, scores=kept, answered=left + share * (unread - left))
 
 
-def _has_siblings(names: Named, texts: Sequence[str]) -> bool:
+def _has_siblings(names: NamedThings, texts: Sequence[str]) -> bool:
     """Return whether the texts name other things of the kind, rather than count something.
 
     A word before a number is a name if it has a capital letter inside a sentence, or alone with it.
@@ -211,7 +211,7 @@ def _has_siblings(names: Named, texts: Sequence[str]) -> bool:
 
 
 def _is_about(
-    names: Named, index: int, documents: Sequence[Candidate], sentences: Sequence[AnswerSentence]
+    names: NamedThings, index: int, documents: Sequence[Candidate], sentences: Sequence[AnswerSentence]
 ) -> bool | None:
     """Return whether a sentence is about a thing that the question names; False if about others of its kind.
 
@@ -273,7 +273,7 @@ def _titles(document: Candidate) -> Iterator[str]:
     yield PurePath(document["source"]).stem.replace("_", " ")
 
 
-def _is_found(names: Named, look_up: LookUp) -> bool:
+def _is_found(names: NamedThings, look_up: LookUp) -> bool:
     """Return whether a chunk that was not read has the name."""
     return any(names.is_in(text) for chunk in look_up(names.text) for text in _texts_of(chunk))
 
