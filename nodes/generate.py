@@ -44,6 +44,8 @@ from adaptive_rag.text.words import is_german
 
 # How many chunks of a document are read to find its beginning, and where that is: after its front matter.
 FIRST_CHUNKS, LATEST_BEGINNING = 5, 1000
+# Number of chunks that are searched for a name that no passage has.
+CHUNKS_LOOKED_UP = 10
 
 
 @step
@@ -212,6 +214,7 @@ def _answer_request(
         parts=parts if len(parts) > 1 else [],
         missing_side=missing_side,
         first_text=cache(partial(_first_text, documents, source_of(context, state))),
+        look_up=lambda name: source_of(context, state).search([name], limit=CHUNKS_LOOKED_UP)[0],
     )
 
 
@@ -304,7 +307,9 @@ def _abstain(
     source = source_of(context, state)
     documents = len(source.sources()) if isinstance(source, ListsSources) else None
     nearest = attempt("nearest quote", partial(nearest_quote, request), None) if request else None
-    pieces = say_abstention(spelt_question(state), queries, documents, nearest, where=context.where)
+    pieces = say_abstention(
+        spelt_question(state), queries, documents, nearest, context.where, evidence.missing
+    )
     if evidence.confidence is None and is_german(state["question"]):
         pieces += [" ", say("only_english")]
     decisions = [decide("evidence", "abstain", evidence.reason), *decisions]

@@ -12,7 +12,7 @@ from adaptive_rag.answer.choose import choose
 from adaptive_rag.answer.evidence import NEAR, Evidence, judge_evidence
 from adaptive_rag.answer.grading import has_value
 from adaptive_rag.answer.links import keep_own_links
-from adaptive_rag.answer.named import names_section
+from adaptive_rag.answer.named import names_section, telling_heading
 from adaptive_rag.answer.outline import paragraph_at, read_outline
 from adaptive_rag.answer.passages import cite_span
 from adaptive_rag.answer.quotes import readable
@@ -21,6 +21,7 @@ from adaptive_rag.answer.rows import say_row
 from adaptive_rag.answer.sentences import AnswerSentence
 from adaptive_rag.answer.speakers import without_label
 from adaptive_rag.answer.styles import FACTUAL_STYLE
+from adaptive_rag.answer.subjects import lacks_word
 from adaptive_rag.answer.units import CODE_FENCE
 from adaptive_rag.models.onnx import load_minilm
 from adaptive_rag.optional import attempt
@@ -65,6 +66,12 @@ def answer_locally(request: AnswerRequest, *, abstains: bool) -> tuple[Evidence,
 def _answer_parts(request: AnswerRequest) -> tuple[Evidence, CitedText] | None:
     """Answer the parts of a question, with the best of their evidence; None if no part can be answered."""
     parts = [_part_of(request, part) for part in request.parts]
+    if parts and judge_evidence(parts[0]).outcome != "answer":
+        # "Is there a sauna, and what are the opening hours?": those of the office are no answer.
+        parts[1:] = [
+            replace(part, is_strict=lacks_word(parts[0].question, part.question, request.documents))
+            for part in parts[1:]
+        ]
     evidence = [judge_evidence(part) for part in parts]
     if not any(judged.outcome == "answer" for judged in evidence):
         return None
@@ -233,6 +240,8 @@ def _write_quote(
     passage = request.documents[first.document]
     needs_heading = has_items or names_section(request.question, passage, first.start)
     heading = _heading_of(request, first) if first.is_list_item and needs_heading else ""
+    if first.is_list_item and (asked := telling_heading(request.question, passage, first.start)):
+        heading = respell_markers(asked)
     text = heading if heading.endswith("?") else heading and f"{heading}:"
     for sentence in quote:
         mark = f"\n{sentence.list_mark} " if has_items and sentence.is_list_item else " "

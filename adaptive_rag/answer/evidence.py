@@ -38,6 +38,7 @@ class Evidence:
     confidence: float | None  # 0 to 1; None where the passages could not be judged
     outcome: Outcome
     reason: Phrase
+    missing: str = ""  # what the question names and no document does
 
 
 def judge_evidence(request: AnswerRequest) -> Evidence:
@@ -45,6 +46,9 @@ def judge_evidence(request: AnswerRequest) -> Evidence:
     scored = request.scored
     if not any(sentence.quality > 0 for sentence in scored.sentences):
         return Evidence(0.0, "refusal", say("nothing_readable"))
+    if scored.missing:
+        reason = say("name_missing", name=respell_markers(scored.missing))
+        return Evidence(request.answered, "refusal", reason, scored.missing)
     if scored.answered is None or not _shares_a_word(request):
         near = max(float(sentence.vector @ request.question_vector) for sentence in scored.sentences)
         outcome: Outcome = "closest" if near >= NEAR and terms(request.question_for_reader) else "refusal"
@@ -98,6 +102,7 @@ def say_abstention(
     documents: int | None = None,
     nearest: tuple[str, Citation] | None = None,
     where: str = "",
+    missing: str = "",
 ) -> list[Piece]:
     """Write an abstention: the documents do not hold the answer, what was searched, and the nearest sentence.
 
@@ -107,11 +112,12 @@ def say_abstention(
         documents: how many documents were searched, if that is known.
         nearest: the nearest sentence and its citation.
         where: the filter that passages had to match.
+        missing: what the question names and no document does.
     """
     question, condition = _on_one_line(question), respell_markers(_on_one_line(where))
     if where and documents == 0:
         return [say("no_match", condition=condition)]
-    phrases = [say("refused")]
+    phrases = [say("nothing_on", part=respell_markers(missing)) if missing else say("refused")]
     added_queries = _list_added_queries(question, queries)
     if documents or added_queries:
         searched = say("some_documents", n=documents) if documents else say("all_documents")

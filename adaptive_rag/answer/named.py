@@ -13,6 +13,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from adaptive_rag.answer.labels import find_mentions
 from adaptive_rag.answer.score import ScoredSentences
 from adaptive_rag.answer.sentences import AnswerSentence
 from adaptive_rag.state import Candidate
@@ -34,6 +35,10 @@ _CODE = re.compile(r"(?=.*[\d_/])(?:[^\W\d]|/)\S*")
 _NUMBER = re.compile(r"(?:(?P<word>[^\W\d_]+) )?(?P<number>[\w.:-]*\d(?:[\w.:-]*\w)?)")
 # A number that is a name without the word before it: "2.4.0", "2026-03-14", "v2"; not "2.4" or "10am"
 _DISTINCT = re.compile(r"\d+(?:[.-]\w+){2,}|[^\W\d_][\w-]*\d[\w.-]*")
+# Questions that a heading may answer: "which release", "when"
+_WHICH = re.compile(r"\b(?:which|(?:in|with|since|by) what) (\w+)", re.IGNORECASE)
+_WHEN = re.compile(r"\bwhen\b", re.IGNORECASE)
+_NUMBERED = re.compile(r"\W*v?\d+\.\d")
 # What questions call a section whose heading begins with a number: "4.2 Fees"
 _SECTION_WORDS = "section clause article chapter part rule step point paragraph".split()
 # A number with fewer characters is a name only after the name of its column: "grade 3".
@@ -59,8 +64,6 @@ def keep_named(
         documents: the passages of the sentences.
         scored: the sentences with their scores.
     """
-    if _ASKS_FOR_OTHERS.search(questions[0]):
-        return scored
     names = [
         [
             *_name_row(sentence, documents[sentence.document]),
@@ -81,9 +84,32 @@ def keep_named(
     return replace(scored, scores=scores) if scores.any() else scored
 
 
+def asks_for_others(question: str) -> bool:
+    """Return whether a question compares what it names, or asks for other things of its kind."""
+    return _ASKS_FOR_OTHERS.search(question) is not None
+
+
 def names_section(question: str, passage: Candidate, start: int) -> bool:
     """Return whether a question names one of the sections that contain a position of a passage."""
     return any(_holds(question, name) for _, own in _sections_at(passage, start) for name in own)
+
+
+def telling_heading(question: str, passage: Candidate, start: int) -> str:
+    """Return the heading that tells which version or when, if a question asks that; "" otherwise.
+
+    "In which release was it fixed?" asks for "2.4.0" above "Fixed", and "when" for a heading with a date.
+    """
+    headings = (section_at(passage, start) or "").split(" > ")
+    for heading in reversed(headings):
+        is_date = any(mention.kind == "date" for mention in find_mentions(heading))
+        if (is_date and _WHEN.search(question)) or (_NUMBERED.match(heading) and _asks_which(question)):
+            return heading if heading == headings[-1] else f"{heading}, {headings[-1]}"
+    return ""
+
+
+def _asks_which(question: str) -> bool:
+    match = _WHICH.search(question)
+    return match is not None and match[1].lower() not in STOP_WORDS
 
 
 def _asked_for(question: str, names: Sequence[Sequence[Named]]) -> dict[Hashable, set[str]]:

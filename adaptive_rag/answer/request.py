@@ -11,11 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from adaptive_rag.answer.contributions import Contributions
-from adaptive_rag.answer.named import keep_named
+from adaptive_rag.answer.named import asks_for_others, keep_named
 from adaptive_rag.answer.people import find_own_words
 from adaptive_rag.answer.score import ScoredSentences, blend_sides, read_sides, score_sentences
 from adaptive_rag.answer.sentences import AnswerSentence, collect_sentences
 from adaptive_rag.answer.speakers import bare_name, message_speaker
+from adaptive_rag.answer.subjects import LookUp, keep_complete, keep_definitions, keep_subjects
 from adaptive_rag.answer.turns import people_in
 from adaptive_rag.answer.versions import prefer_valid
 from adaptive_rag.deadline import in_time
@@ -91,6 +92,8 @@ class AnswerRequest:
     situation: str = ""  # what users say about themselves
     parts: Sequence[str] = ()  # the separate questions, if the question consists of several
     missing_side: Side | None = None  # the side that no passage takes; the answer says so
+    is_strict: bool = False  # whether an answer must have every content word of the question
+    look_up: LookUp = lambda name: ()  # finds chunks that may contain a name
     # returns the beginning of a document by its name; "" where it is unknown
     first_text: Callable[[str], str] = lambda source: ""
     decisions: list[Decision] = field(default_factory=list)  # for the trace
@@ -121,7 +124,7 @@ class AnswerRequest:
     def scored(self) -> ScoredSentences:
         """Return the sentences with the reader's scores, or with their cosines if the reader fails.
 
-        Of the rows and sections of a kind, only those that the question names have a score. The scores of
+        Of the things of a kind, only those that the question names have a score. The scores of
         sentences that are no longer valid move to those that replace them. If it asks for one person's view,
         all other sentences have the score -inf.
         """
@@ -133,8 +136,6 @@ class AnswerRequest:
     @cached_property
     def _named_scored(self) -> ScoredSentences:
         scored = self._score(self.question_for_reader)
-        keep = partial(keep_named, (self.question, self.previous_question), self.documents, scored)
-        scored = attempt("names", keep, scored)
         if self.style.views:
             return scored  # who spoke first may still think so
         ask = partial(prefer_valid, self._question_alone, self.documents, scored, self.first_text)
@@ -173,7 +174,19 @@ class AnswerRequest:
         score = partial(
             score_sentences, question, self.question_vector, self.documents, self.answer_sentences
         )
-        return attempt("reader", partial(score, self.reader), None) or score(None)
+        scored = attempt("reader", partial(score, self.reader), None) or score(None)
+        return attempt("names", partial(self._keep_named, scored), scored)
+
+    def _keep_named(self, scored: ScoredSentences) -> ScoredSentences:
+        questions = (self.question, self.previous_question)
+        if asks_for_others(self.question):
+            return scored
+        kept = keep_subjects(questions, self.documents, scored, self.look_up)
+        kept = keep_named(questions, self.documents, kept)
+        kept = keep_definitions(self.question, self.documents, kept)
+        if self.is_strict:
+            kept = keep_complete(self.question.partition("\n")[0], self.documents, kept)
+        return kept
 
     @cached_property
     def side_probabilities(self) -> Scores:

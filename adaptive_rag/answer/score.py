@@ -55,6 +55,8 @@ class ScoredSentences:
     """(sentences,): the probability that the sentence's chunk answers, taken alone."""
     answered: float | None
     """The probability that one of the sentences answers; None without a reader."""
+    missing: str = ""
+    """What the question names and the documents do not, where the best sentence is about something else."""
 
 
 def score_sentences(
@@ -146,17 +148,22 @@ def _sentence_indices(
     """Yield, for each span of a chunk, the index of the sentence that it belongs to, or None.
 
     A heading, and a question above its answer, belong to the sentence that follows, but not to a table's row.
+    A fragment belongs to no sentence of the next section.
     """
     first = bisect_right(sentences, document - 1, key=lambda sentence: sentence.document)
     last = bisect_right(sentences, document, key=lambda sentence: sentence.document)
     ends = [sentence.end for sentence in sentences[first:last]]
     for start, end in spans:
         index = first + bisect_right(ends, chunk["start"] + start)
+        is_heading = chunk["text"].startswith("#", start)
         # "## 2.3.0" above "### Added" belongs to what was added.
         while index < last and (
             sentences[index].start < chunk["start"] + end or sentences[index].text.startswith("#")
         ):
             if sentences[index].quality > 0 or sentences[index].is_lead_in:
+                break
+            if sentences[index].text.startswith("#") and not is_heading:
+                index = last
                 break
             index += 1
         if index == last or sentences[index].start >= chunk["end"]:

@@ -61,7 +61,7 @@ def sections(texts):
         ("Does the Business or the Team plan have queues?", candidate(PLANS), ["Team", "Business"], []),
         ("Queues of the Business plan and of team?", candidate(PLANS), ["Team", "Business"], []),
         ("What changed in 2.3.0 and later?", sections(CHANGES), ["dark", "Parquet"], []),
-        ("How much is the kestrel 45?", candidate(MACHINES), ["1290", "Delivery"], ["480"]),
+        ("How much is the kestrel 45 with delivery?", candidate(MACHINES), ["1290", "Delivery"], ["480"]),
     ],
 )  # fmt: skip
 def test_the_siblings_of_what_a_question_names_do_not_answer(question, document, kept, dropped) -> None:
@@ -102,3 +102,30 @@ def test_sections_below_the_named_one_answer_too() -> None:
     scored = request("What does section 4 say?", [sections(rules)], {"fee": 0.3, "Dogs": 0.3}).scored
     texts = [each.text for each, score in zip(scored.sentences, scored.scores, strict=True) if score > 0]
     assert any("late" in text for text in texts) and not any("Dogs" in text for text in texts)
+
+
+def test_the_score_of_a_fragment_passes_to_no_other_section() -> None:
+    text = sections({"4.1": "See 4.2!", "4.0": "The scale was wrong before this version."})
+    scored = request("Which version fixed it?", [text], {"See 4.2!": 0.8}).scored
+    assert not any("scale" in s.text and v > 0 for s, v in zip(scored.sentences, scored.scores, strict=True))
+
+
+def test_a_short_item_with_a_code_is_quoted() -> None:
+    page = candidate("## Known problems\n\n- E17, see 4.1.3.\n- The door is loud.\n")
+    assert "E17, see 4.1.3." in extract_answer(request("Which version fixed E17?", [page], {"E17": 0.8})).text
+
+
+@pytest.mark.parametrize(
+    ("question", "heading"),
+    [
+        ("Which release fixed the counter?", "4.3.1 – 2025-01-20, Fixed: "),
+        ("When was the counter fixed?", "4.3.1 – 2025-01-20, Fixed: "),
+        ("What did the counter do?", ""),
+    ],
+)
+def test_a_heading_that_says_which_or_when_is_shown(question: str, heading: str) -> None:
+    section = "4.3.1 – 2025-01-20 > Fixed"
+    text = f"## {section}\n\n- The door counter no longer overflows.\n"
+    page = candidate(text, metadata={"section_starts": {"0": section}})
+    answer = extract_answer(request(question, [page], {"counter": 0.8}))
+    assert answer.text == f"{heading}The door counter no longer overflows. [1]"
