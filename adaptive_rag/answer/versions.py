@@ -294,7 +294,7 @@ class _Texts:
         title = read_time(origin.heading or title_of(origin.source))
         if title and title.version:
             return True
-        below = " ".join(self.scored.sentences[index].text for index in indices)
+        below = "\n".join(self.scored.sentences[index].text for index in indices)
         return is_version(below if origin.heading else self.first_text(origin.source))
 
     def _is_retired(self, index: int) -> bool:

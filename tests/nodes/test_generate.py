@@ -65,6 +65,25 @@ def test_a_table_is_not_worked_out_where_the_situation_counts(node, tmp_path, si
     assert bool(decisions(output, "worked out")) is worked
 
 
+def test_the_newest_version_of_a_document_is_read_where_only_an_older_one_was_found(node, tmp_path):
+    texts = {
+        "Rules 2021.txt": "Version of 1 July 2021.\n\nOne dog may be kept in each flat.",
+        "Rules 2024.txt": "Version of 1 May 2024.\n\nUp to two dogs may be kept in each flat.",
+    }
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    Index.build(tmp_path, tmp_path / "index")
+    source = Index.open(tmp_path / "index")
+    [found] = source.search(["How many dogs may be kept?"], limit=2)
+    old = [passage for passage in found if passage["source"].endswith("2021.txt")]
+    output = run(node, source, old, "How many dogs may be kept?")
+    assert [passage["source"][-8:] for passage in output["documents"]] == ["2024.txt", "2021.txt"]
+    assert output["answer"] == "Up to two dogs may be kept in each flat. [1]"
+    assert (
+        decisions(output, "versions")[0]["why"] == "it is the newest version of Rules 2021, which was found"
+    )
+
+
 def test_what_the_node_was_given_stays_as_it_was(node, source):
     chunks = made.ranked(1, 0)
     run(node, source, chunks)
