@@ -312,7 +312,7 @@ def test_the_roles_that_somebody_may_give_are_those_that_the_server_names(team: 
         chosen = page.get_by_role("combobox", name="Role", exact=True)
         expect(chosen.get_by_role("option")).to_have_text(["Reader", "keeper of tides"])
         expect(page.get_by_label("Role of ben")).to_have_value("reader")
-        expect(page.get_by_role("listitem").filter(has_text="wim")).to_contain_text("writer")
+        expect(page.get_by_role("listitem").filter(has_text="wim")).to_contain_text("Writer")
         expect(page.get_by_label("Role of wim")).to_have_count(0)
         forgive(somebody, 401)
 
