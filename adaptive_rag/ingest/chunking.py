@@ -24,6 +24,8 @@ DEFAULT_OVERLAP = 200
 SMALLEST_SIZE = 50
 # Headings and column names take at most this share of what the embedding model reads.
 _PREFIX_SHARE = 1 / 3
+# In characters, far more than that share of any model has in words.
+_LONGEST_PREFIX = 4_000
 
 # What begins at a possible cut.
 _INSIDE, _SENTENCE, _PARAGRAPH, _HEADING = range(4)
@@ -132,7 +134,8 @@ def text_to_embed(chunk: Chunk, limit: TextLimit) -> str:
     """
     headings = (chunk["section"] or "").split(SECTION_SEPARATOR)
     missing = [heading for heading in headings if heading not in chunk["text"]]
-    prefix = _join_prefix(missing, chunk["metadata"].get("columns", ()))
+    # The bound keeps a table of thousands of columns from being counted once for each of its words.
+    prefix = _join_prefix(missing, chunk["metadata"].get("columns", ()))[:_LONGEST_PREFIX]
     while limit.count(prefix) > limit.most * _PREFIX_SHARE:
         prefix = prefix.rpartition(" ")[0]
     return f"{prefix}\n{chunk['text']}" if prefix else chunk["text"]
