@@ -368,8 +368,9 @@ def _expand_archives(
 def plan_reread(source: str, record: SourceRecord) -> Work | None:
     """Return the work to read a source again; None if its file is missing or has changed."""
     from adaptive_rag.ingest import SourceFile, hash_file
+    from adaptive_rag.ingest.archives import on_disk
 
-    if record.path is None:
+    if record.path is None or not on_disk(Path(record.path)).is_file():  # to open a pipe would wait for ever
         return None
     stamp = _stamp(record.path, time.time_ns())
     try:
