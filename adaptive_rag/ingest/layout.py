@@ -85,7 +85,7 @@ class Survey:
         edge = [
             line
             for line in lines
-            if edges.get(id(line)) == kept_edge is not None and not NUMBER_OF_PAGE.fullmatch(line.text)
+            if kept_edge and edges.get(id(line)) == kept_edge and not NUMBER_OF_PAGE.fullmatch(line.text)
         ]
         kept = [*body, *edge] if kept_edge == "foot" else [*edge, *body]
         return kept if kept or len(lines) <= _MAX_EDGE_LINES else list(lines)
