@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Iterator
@@ -99,12 +100,16 @@ class WorkerProcess:
         windows = {"creationflags": getattr(subprocess, "CREATE_NO_WINDOW", 0)}
         # Ctrl-C and the end of a terminal must reach only the owner, which ends this process.
         detached: dict[str, Any] = windows if os.name == "nt" else {"start_new_session": True}
+        # What a killed process leaves behind, such as the files of an archive, goes with its folder.
+        self._folder = tempfile.TemporaryDirectory(prefix="adaptive-rag-", ignore_cleanup_errors=True)
+        folders = dict.fromkeys(("TMPDIR", "TEMP", "TMP"), self._folder.name)
         self._process = subprocess.Popen(
             [sys.executable, "-P", "-c", _WORKER_CODE, *_module_path()],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             cwd=os.path.abspath(os.sep),
+            env={**os.environ, **folders},
             **detached,
         )
         self._stdin = cast(BinaryIO, self._process.stdin)
@@ -175,6 +180,7 @@ class WorkerProcess:
         self._kill()
         self.close()
         self._process.wait()
+        self._folder.cleanup()
 
     def close(self) -> None:
         """Close the pipes; an idle process then ends."""
