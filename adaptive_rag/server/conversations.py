@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Coroutine, Iterable, Iterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, nullcontext
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, TypeVar
 
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
 from langchain_core.runnables import RunnableConfig
@@ -33,6 +33,7 @@ from adaptive_rag.text.redaction import redact
 from adaptive_rag.text.visible import visible
 
 _log = logging.getLogger(__name__)
+Result = TypeVar("Result")
 FILE = "conversations.sqlite"
 # Only so many characters of an answer can be searched. Questions are shorter.
 MOST_CHARACTERS_SEARCHED = 50_000
@@ -281,10 +282,21 @@ def write_conversations(
 
 
 class _SqliteSaver(AsyncSqliteSaver):
-    """LangGraph's saver for SQLite, with the pruning of old checkpoints that it lacks."""
+    """LangGraph's saver for SQLite, whose writes end if the caller leaves, and which can prune checkpoints."""
+
+    async def aput(self, *args: Any, **kwargs: Any) -> RunnableConfig:
+        """Store a checkpoint."""
+        return await _finish(super().aput(*args, **kwargs))
+
+    async def aput_writes(self, *args: Any, **kwargs: Any) -> None:
+        """Store intermediate writes."""
+        await _finish(super().aput_writes(*args, **kwargs))
 
     async def aprune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
         """Delete all but the newest checkpoint of each thread, also those that interrupted subgraphs left."""
+        await _finish(self._prune(thread_ids))
+
+    async def _prune(self, thread_ids: Sequence[str]) -> None:
         newest = "(SELECT max(checkpoint_id) FROM checkpoints WHERE thread_id = :thread AND checkpoint_ns='')"
         older = f"thread_id = :thread AND (checkpoint_ns <> '' OR checkpoint_id < {newest})"
         async with self.lock:
@@ -292,6 +304,15 @@ class _SqliteSaver(AsyncSqliteSaver):
                 await self.conn.execute(f"DELETE FROM writes WHERE {older}", {"thread": thread_id})
                 await self.conn.execute(f"DELETE FROM checkpoints WHERE {older}", {"thread": thread_id})
             await self.conn.commit()
+
+
+async def _finish(write: Coroutine[Any, Any, Result]) -> Result:
+    """Await a write, which goes on if its caller is cancelled: half of one would lock the file for all others."""
+    task = asyncio.ensure_future(write)
+    try:
+        return await asyncio.shield(task)
+    finally:
+        await asyncio.wait({task})
 
 
 def _turn_ends(messages: Sequence[AnyMessage]) -> list[int]:
