@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import contextmanager
 from datetime import datetime
+from functools import partial
 from typing import Annotated, Literal
 from urllib.parse import quote
 
@@ -19,7 +21,7 @@ from adaptive_rag.server.access import collections_of_thread, select_readable_th
 from adaptive_rag.server.answering import BareQuestion
 from adaptive_rag.server.api.ask import EVENT_RESPONSES, Answer, AskContext, Events, ask_context
 from adaptive_rag.server.api.feedback import FeedbackShown, load_feedback_by_turn, remove_turn_from_feedback
-from adaptive_rag.server.api.forms import Form, Page, WindowQuery, fetch_page
+from adaptive_rag.server.api.forms import Form, Page, Window, WindowQuery, fetch_page
 from adaptive_rag.server.api.several import WithCollections, require_collections
 from adaptive_rag.server.calls import (
     COUNT_CHANGE,
@@ -45,8 +47,10 @@ from adaptive_rag.text.visible import visible
 router = APIRouter(tags=["threads"])
 # MuPDF must not run in two threads at a time. Requests that wait for it occupy no worker thread.
 _file_limiter = CapacityLimiter(1)
-# Ids of the callers with an export in progress or waiting: one export each, so that nobody blocks the others.
-_export_callers = set[str]()
+# A search of many long threads takes seconds of a database connection and a processor.
+_search_limiter = CapacityLimiter(2)
+# Ids of the callers with an export or a search that runs or waits: one each, so that nobody blocks the others.
+_export_callers, _searching_callers = set[str](), set[str]()
 
 Title = Annotated[
     str,
@@ -146,7 +150,7 @@ def branch_thread(branch: Branch, call: ReadableThreadCall) -> ThreadShown:
 
 
 @router.get("/threads")
-def list_threads(
+async def list_threads(
     call: AnyCall,
     window: WindowQuery,
     collection: str | None = None,
@@ -157,8 +161,29 @@ def list_threads(
 ) -> Page[ThreadFound]:
     """List your threads and those that are shared with you, the most recently continued first."""
     words = split_words(search)
-    if words:
-        call.services.rates.count_heavy_read(call.caller)
+    find = partial(_find_threads, call, window, collection, words)
+    if not words:
+        return await run_in_threadpool(find)
+    call.services.rates.count_heavy_read(call.caller)
+    with _one_each(_searching_callers, call.caller.id, "A search of yours is still running. Wait for it."):
+        return await to_thread.run_sync(find, limiter=_search_limiter)
+
+
+@contextmanager
+def _one_each(callers: set[str], caller_id: str, detail: str) -> Iterator[None]:
+    """Refuse (429) what a caller begins while something of the kind runs or waits for them already."""
+    if caller_id in callers:
+        raise busy(detail, RETRY_AFTER_SECONDS)
+    callers.add(caller_id)
+    try:
+        yield
+    finally:
+        callers.discard(caller_id)
+
+
+def _find_threads(
+    call: Call, window: Window, collection: str | None, words: Sequence[str]
+) -> Page[ThreadFound]:
     query = filter_by_words(select_readable_threads(call.caller, OpenTo.COLLECTION), words)
     if collection is not None:
         query = query.where(
@@ -241,14 +266,9 @@ async def export_thread(
 
 async def _write_file(caller_id: str, kind: FileKind, shown: ThreadWithTurns) -> bytes:
     """Return a thread as a file; refuse (429) a second export of a caller at the same time."""
-    if caller_id in _export_callers:
-        detail = "A file is being written for you already. Try again when it has come."
-        raise busy(detail, RETRY_AFTER_SECONDS)
-    _export_callers.add(caller_id)
-    try:
+    detail = "A file is being written for you already. Try again when it has come."
+    with _one_each(_export_callers, caller_id, detail):
         return await to_thread.run_sync(kind.write, shown.title, shown.turns, limiter=_file_limiter)
-    finally:
-        _export_callers.discard(caller_id)
 
 
 def _file_name(title: str) -> str:
