@@ -52,7 +52,7 @@ def find_quotes(chunks: Sequence[Chunk], quotes: Sequence[Quote]) -> list[Span |
                 continue
             expected = bisect_left(positions, quote.start - offset)
             # The nearest match before the expected position, and the nearest from there on.
-            before = letters.rfind(words, 0, max(0, expected - 1 + len(words)))
+            before = _find_last(letters[: max(0, expected - 1 + len(words))], words)
             for index in (before, letters.find(words, expected)):
                 if index < 0:
                     continue
@@ -61,6 +61,12 @@ def find_quotes(chunks: Sequence[Chunk], quotes: Sequence[Quote]) -> list[Span |
                 if best is None or quote.distance(span) < quote.distance(best):
                     spans[number] = span
     return spans
+
+
+def _find_last(text: str, words: str) -> int:
+    """Return what `str.rfind` does, in linear time: like `str.find`, and unlike itself."""
+    index = text[::-1].find(words[::-1])
+    return index if index < 0 else len(text) - index - len(words)
 
 
 def _extract_letters(text: str) -> tuple[str, list[int]]:
