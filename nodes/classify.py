@@ -25,7 +25,7 @@ from adaptive_rag.llm.replies import pick
 from adaptive_rag.llm.request import Asking, Request
 from adaptive_rag.nodes.step import Steps, step
 from adaptive_rag.optional import attempt
-from adaptive_rag.query.follow_up import find_subject
+from adaptive_rag.query.follow_up import complete
 from adaptive_rag.query.history import join_context, read_question, split_situation
 from adaptive_rag.query.small_talk import reply_to_small_talk
 from adaptive_rag.query.spelling import IN_FULL, Spelt, correct_spelling
@@ -173,17 +173,23 @@ def _analyse(
 def _read_in_full(
     question: str, history: Sequence[Turn], source: ChunkSource, context: Context
 ) -> tuple[str, str, list[Decision]]:
-    """Return the question and the subject that it lacks, both spelt as in the index, and the decisions."""
-    subject = ""
+    """Return the question and the subject that it lacks, both spelt as in the index, and the decisions.
+
+    A follow-up that replaces a part of the question before it is returned as a complete question.
+    """
+    complete_question, subject = question, ""
     if context.uses("context"):
-        subject = attempt("follow-up", partial(find_subject, question, history), "")
-    spelt, spelt_subject = Spelt(question, {}, {}), Spelt(subject, {}, {})
+        finish = partial(complete, question, history)
+        complete_question, subject = attempt("follow-up", finish, (question, ""))
+    spelt, spelt_subject = Spelt(complete_question, {}, {}), Spelt(subject, {}, {})
     if context.uses("spelling"):
-        spelt = attempt("spelling", partial(correct_spelling, question, source), spelt)
+        spelt = attempt("spelling", partial(correct_spelling, complete_question, source), spelt)
         if subject:
             spelt_subject = attempt("spelling", partial(correct_spelling, subject, source), spelt_subject)
     subject = spelt_subject.question
     decisions = [decide("subject added", subject, say("leans_on_earlier"))] if subject else []
+    if complete_question != question:
+        decisions.append(decide("completed", complete_question, say("replaces_part")))
     for word, replacement in (spelt.read_as | spelt_subject.read_as).items():
         code = "spelt_in_full" if word.lower() in IN_FULL else f"spelt_{_kind_of_slip(word, replacement)}"
         if code == "spelt_alike" and not terms(replacement):

@@ -32,6 +32,7 @@ from adaptive_rag.models.onnx import load_minilm
 from adaptive_rag.models.reader import load_reader
 from adaptive_rag.nodes.step import Steps, Update, step
 from adaptive_rag.optional import attempt
+from adaptive_rag.query.follow_up import last_question
 from adaptive_rag.query.history import full_question, spelt_question
 from adaptive_rag.query.parts import full_parts
 from adaptive_rag.query.whole_document import asks_for_all, document_asked_for, heading_asked_for
@@ -199,7 +200,6 @@ def _answer_request(
 ) -> AnswerRequest:
     documents, question = state["documents"], spelt_question(state)
     parts = full_parts(state) if style.splits else []
-    user_turns = [turn["text"] for turn in state.get("history", []) if turn["role"] == "user"]
     # The reader knows only English.
     uses_reader = context.uses("reader") and not is_german(question)
     return AnswerRequest(
@@ -209,7 +209,7 @@ def _answer_request(
         sentences=read_sentences(documents, source_of(context, state).sentences),
         question_vector=load_minilm().encode([full_question(state)])[0],
         reader=load_reader(context.reader) if uses_reader else None,
-        previous_question=user_turns[-1] if user_turns and state.get("subject") else "",
+        previous_question=last_question(state.get("history", [])) if state.get("subject") else "",
         situation=state.get("implied_context", ""),
         parts=parts if len(parts) > 1 else [],
         missing_side=missing_side,

@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from itertools import groupby
 
+from adaptive_rag.query.ellipsis import AUXILIARY, MODAL, PRONOUN, STARTS_WITH_VERB, fill_ellipsis
 from adaptive_rag.query.history import content_terms
 from adaptive_rag.state import Turn
 from adaptive_rag.text.markdown import LIST_SIGN
@@ -17,13 +18,6 @@ from adaptive_rag.text.words import ASKING_WORDS, STOP_WORDS, read_ends, stem, t
 _CONTINUES = re.compile(
     r"(?:and|but|or|so|also|any)\b|(?:what|how) (?:about|of)\b|what if\b"
     r"|(?:why(?: not)?|(?:for )?how \w+)\s*\?*$",
-    re.IGNORECASE,
-)
-# A pronoun that refers to an earlier turn. "that" counts only at the end: before another word it is often a
-# conjunction ("do you think that it pays").
-_PRONOUN = re.compile(
-    r"\b(?:it|its|they|them|their|theirs|he|him|his|she|her|hers|this|these|those|ones?|former|latter|both"
-    r"|there(?=\s*[?.!]*$)|that(?=\s*[?.!]*$))\b",
     re.IGNORECASE,
 )
 _PERSON = re.compile(r"\b(?:he|him|his|she|her|hers)\b", re.IGNORECASE)
@@ -38,20 +32,12 @@ _ORDINAL = re.compile(
 )
 _ITEM = re.compile(LIST_SIGN.pattern + "(.+)$", re.MULTILINE)
 _WORD = re.compile(r"[^\W_]+(?:[-'’][^\W_]+)*")
-_MODAL = r"(?:do|does|did|can|could|will|would|shall|should|must|may|might)"
-_AUXILIARY = rf"(?:is|are|was|were|{_MODAL}|has|have|had)"
-_VERB_FIRST = re.compile(rf"^(?:who|what)\s+(?!{_AUXILIARY}\b)\w+", re.IGNORECASE)
+_VERB_FIRST = re.compile(rf"^(?:who|what)\s+(?!{AUXILIARY}\b)\w+", re.IGNORECASE)
 # "Can I bring a dog" asks about the dog: the verb follows the pronoun.
-_VERB_AFTER = re.compile(rf"\b{_MODAL} (?:i|you|we|one|he|she|it|they) \w+\b", re.IGNORECASE)
+_VERB_AFTER = re.compile(rf"\b{MODAL} (?:i|you|we|one|he|she|it|they) \w+\b", re.IGNORECASE)
 # "What does the pump cost", but not "Can members borrow a key".
 _VERB_LAST = re.compile(
-    rf"^(.*\b{_MODAL}\b.*)(?<! a)(?<! an)(?<! the)(?<! my)\s\w+$|^(.*)\s\w+ed$", re.IGNORECASE
-)
-# "And what did it cost?" has its own verb; "and in 2021?" and "what about the P240?" have none.
-_STARTS_WITH_VERB = re.compile(
-    rf"(?:(?:and|but|or|so|also)[, ]+)*(?:who|whom|whose|what|when|where|which|how|why|{_AUXILIARY})\b"
-    r"(?! (?:about|of|if)\b)\W+\w",
-    re.IGNORECASE,
+    rf"^(.*\b{MODAL}\b.*)(?<! a)(?<! an)(?<! the)(?<! my)\s\w+$|^(.*)\s\w+ed$", re.IGNORECASE
 )
 # A question with more content words than this names what its pronouns refer to: "If a tenant loses the key of
 # the flat, who pays for their new one?"
@@ -60,26 +46,41 @@ MOST_WORDS = 4
 QUESTIONS_BACK, SUBJECT_WORDS = 3, 12
 
 
-def find_subject(question: str, history: Sequence[Turn], back: int = QUESTIONS_BACK) -> str:
-    """Return the words that a follow-up lacks; "" where it is self-contained or there is no history.
+def complete(question: str, history: Sequence[Turn], back: int = QUESTIONS_BACK) -> tuple[str, str]:
+    """Return a question, and the words that it lacks as a follow-up; "" where it lacks none.
 
-    The subject consists of the content words of the last question, which may itself be a follow-up; its verb
-    is left out where the follow-up has one. A word that the follow-up replaces is left out too: "2020" before
-    "and in 2021?".
+    A follow-up that only replaces a part of the last question ("And to Norway?") becomes that question with
+    its part replaced. Any other lacks a subject: the content words of the last question, which may itself be
+    a follow-up; its verb is left out where the follow-up has one.
     """
-    questions = [i for i, t in enumerate(history) if t["role"] == "user" and content_terms(t["text"])]
-    if not questions or not back or not is_follow_up(question):
-        return ""
-    last = questions[-1]
-    previous, replies = read_ends(history[last]["text"]), history[last + 1 :]
-    if _STARTS_WITH_VERB.match(question):
+    last = _find_last_question(history)
+    if last is None or not back or not is_follow_up(question):
+        return question, ""
+    previous, earlier_subject = complete(read_ends(history[last]["text"]), history[:last], back - 1)
+    replies = history[last + 1 :]
+    item = _find_item(question, replies)
+    if not item and not earlier_subject and (filled := fill_ellipsis(question, previous)):
+        return filled, ""
+    if STARTS_WITH_VERB.match(question):
         previous = _without_verb(previous.rstrip(" ?.!"))
     answer = strip_markers(read_ends(" ".join(turn["text"] for turn in replies if turn["role"] == "agent")))
-    referents = [_find_item(question, replies), _find_person(question, answer)]
-    earlier_subject = find_subject(previous, history[:last], back - 1)
+    referents = [item, _find_person(question, answer)]
     subject_words = _subject_words(question, f"{previous}\n{earlier_subject}")
     words = dict.fromkeys(word for text in (*referents, *subject_words) for word in text.split())
-    return " ".join(list(words)[:SUBJECT_WORDS])
+    return question, " ".join(list(words)[:SUBJECT_WORDS])
+
+
+def last_question(history: Sequence[Turn]) -> str:
+    """Return the last question of a conversation, completed where it replaces a part of one before it."""
+    last = _find_last_question(history)
+    return complete(history[last]["text"], history[:last])[0] if last is not None else ""
+
+
+def _find_last_question(history: Sequence[Turn]) -> int | None:
+    for place in range(len(history) - 1, -1, -1):
+        if history[place]["role"] == "user" and content_terms(history[place]["text"]):
+            return place
+    return None
 
 
 def add_subject(part: str, first: str) -> str:
@@ -101,7 +102,7 @@ def is_follow_up(question: str) -> bool:
     if not words or (len(words) == 1 and _VERB_FIRST.match(question)):
         return True
     bare = _EMPTY_IT.sub(" ", question)
-    return bool(_CONTINUES.match(question.strip()) or _PRONOUN.search(bare) or _ORDINAL.search(bare))
+    return bool(_CONTINUES.match(question.strip()) or PRONOUN.search(bare) or _ORDINAL.search(bare))
 
 
 def _words_without_numbers(question: str) -> list[str]:
@@ -113,19 +114,9 @@ def _content_words(text: str) -> list[str]:
 
 
 def _subject_words(question: str, previous: str) -> list[str]:
-    """Return the content words of the previous question that the follow-up neither repeats nor replaces."""
+    """Return the content words of the previous question that the follow-up does not repeat."""
     repeated = set(terms(question))
-    # "And the P240?" replaces "P220", "and in 2021?" the "2020"; "And for Germany?" replaces "France".
-    replaces_numbers = any(map(_has_digit, _content_words(question)))
-    names = _find_names(previous)
-    replaced = set(names[-1].split()) if names and _find_names(question) else set()
-    return [
-        word
-        for word in _content_words(previous)
-        if stem(word.lower()) not in repeated
-        and word not in replaced
-        and not (replaces_numbers and _has_digit(word))
-    ]
+    return [word for word in _content_words(previous) if stem(word.lower()) not in repeated]
 
 
 def _without_verb(question: str) -> str:

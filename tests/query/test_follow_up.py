@@ -5,7 +5,7 @@ from langchain_core.messages import AIMessage, HumanMessage
 
 from adaptive_rag import AdaptiveRAG
 from adaptive_rag.index.memory import MemoryIndex
-from adaptive_rag.query.follow_up import find_subject
+from adaptive_rag.query.follow_up import complete, last_question
 from adaptive_rag.query.history import read_history
 from adaptive_rag.state import Turn
 from adaptive_rag.text.phrases import english
@@ -20,9 +20,6 @@ def talk(*texts: str) -> list[Turn]:
 @pytest.mark.parametrize(
     ("earlier", "question", "subject"),
     [
-        (["What was the revenue of Acme in 2020?", "Four million [1]."], "And in 2021?", "revenue Acme"),
-        (["What does the P220 pump cost?", "108.00"], "And the P240?", "pump cost"),
-        (["How many staff does Acme have in France?", "Four."], "What about Germany?", "staff Acme"),
         (["What is the refund period?", "14 days."], "Does it hold for sale items?", "refund period"),
         (
             ["Who leads the finance team?", "Maria Keller leads it [1]."],
@@ -56,7 +53,51 @@ def talk(*texts: str) -> list[Turn]:
     ],
 )
 def test_a_follow_up_gets_the_subject_of_the_last_exchange(earlier, question, subject) -> None:
-    assert find_subject(question, talk(*earlier)) == subject
+    assert complete(question, talk(*earlier)) == (question, subject)
+
+
+@pytest.mark.parametrize(
+    ("earlier", "question", "completed"),
+    [
+        (["What was the revenue of Acme in 2020?"], "And in 2021?", "What was the revenue of Acme in 2021?"),
+        (["What does the P220 pump cost?"], "And the P240?", "What does the P240 pump cost?"),
+        (
+            ["How many staff has Acme in France?"],
+            "What about Germany?",
+            "How many staff has Acme in Germany?",
+        ),
+        (["how much is a parcel to Denmark"], "and to norway then?", "how much is a parcel to norway"),
+        (["exercises for a weak leg"], "and for the weak arm ones?", "exercises for a weak arm"),
+        (["when is the pool open on mondays"], "how about sundays", "when is the pool open on sundays"),
+        # what it follows may itself replace a part
+        (
+            ["when does the ferry leave on mondays", "At 8.", "and on sundays?", "At 10."],
+            "and the bus?",
+            "when does the bus leave on sundays",
+        ),
+    ],
+)
+def test_a_follow_up_that_replaces_a_part_becomes_a_whole_question(earlier, question, completed) -> None:
+    assert complete(question, talk(*earlier)) == (completed, "")
+
+
+@pytest.mark.parametrize(
+    ("earlier", "question"),
+    [
+        ("how much is the entry to the castle", "and for children?"),  # adds something, and replaces nothing
+        ("how long is the sea wall", "and what did it cost?"),
+        ("how long is the sea wall", "and that?"),
+        (" ".join(f"word{n} of" for n in range(5000)), "and the wall?"),
+    ],
+)
+def test_a_follow_up_that_replaces_nothing_stays_as_it_is(earlier, question) -> None:
+    assert complete(question, talk(earlier))[0] == question
+
+
+def test_the_last_question_of_a_conversation_is_a_whole_one() -> None:
+    turns = talk("how much is a parcel to Denmark", "169 euros.", "and to norway?", "319 euros.")
+    assert last_question(turns) == "how much is a parcel to norway"
+    assert last_question([]) == ""
 
 
 @pytest.mark.parametrize(
@@ -69,11 +110,11 @@ def test_a_follow_up_gets_the_subject_of_the_last_exchange(earlier, question, su
     ],
 )
 def test_a_question_that_stands_alone_is_left_as_it_is(question: str) -> None:
-    assert find_subject(question, talk("How long is the sea wall?", "2,340 metres.")) == ""
+    assert complete(question, talk("How long is the sea wall?", "2,340 metres.")) == (question, "")
 
 
 def test_nothing_is_added_where_nothing_was_asked_before() -> None:
-    assert find_subject("And what about it?", []) == ""
+    assert complete("And what about it?", []) == ("And what about it?", "")
 
 
 def test_a_refusal_is_no_part_of_what_is_known() -> None:
@@ -121,3 +162,13 @@ def test_without_context_the_conversation_is_not_read(town: MemoryIndex) -> None
     rag = AdaptiveRAG(town, without={"context"})
     output = ask(rag, "And how high is it?", "How long is the sea wall?", "2,340 metres [1].")
     assert not any(d["what"] == "subject added" for d in output["trace"][0]["decisions"])
+
+
+def test_a_completed_question_is_what_is_searched_and_answered() -> None:
+    fares = ["A parcel to Denmark costs 169 euros.", "A parcel to Norway costs 319 euros."]
+    rag = AdaptiveRAG(MemoryIndex.from_texts([*fares, *TOWN]))
+    output = ask(rag, "and to norway?", "How much is a parcel to Denmark?", "169 euros [1].")
+    assert "319" in output["answer"] and "169" not in output["answer"]
+    decisions = output["trace"][0]["decisions"]
+    assert [d["chosen"] for d in decisions if d["what"] == "completed"] == ["How much is a parcel to norway?"]
+    assert output["question"] == "and to norway?"
