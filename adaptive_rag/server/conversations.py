@@ -282,19 +282,26 @@ def write_conversations(
 
 
 class _SqliteSaver(AsyncSqliteSaver):
-    """LangGraph's saver for SQLite, whose writes end if the caller leaves, and which can prune checkpoints."""
+    """LangGraph's saver for SQLite, which can prune checkpoints, and never leaves a write half done.
+
+    An open transaction would lock the file for all others.
+    """
 
     async def aput(self, *args: Any, **kwargs: Any) -> RunnableConfig:
         """Store a checkpoint."""
-        return await _finish(super().aput(*args, **kwargs))
+        return await self._finish(super().aput(*args, **kwargs))
 
     async def aput_writes(self, *args: Any, **kwargs: Any) -> None:
         """Store intermediate writes."""
-        await _finish(super().aput_writes(*args, **kwargs))
+        await self._finish(super().aput_writes(*args, **kwargs))
+
+    async def adelete_thread(self, thread_id: str) -> None:
+        """Delete all checkpoints of a thread."""
+        await self._finish(super().adelete_thread(thread_id))
 
     async def aprune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
         """Delete all but the newest checkpoint of each thread, also those that interrupted subgraphs left."""
-        await _finish(self._prune(thread_ids))
+        await self._finish(self._prune(thread_ids))
 
     async def _prune(self, thread_ids: Sequence[str]) -> None:
         newest = "(SELECT max(checkpoint_id) FROM checkpoints WHERE thread_id = :thread AND checkpoint_ns='')"
@@ -305,14 +312,21 @@ class _SqliteSaver(AsyncSqliteSaver):
                 await self.conn.execute(f"DELETE FROM checkpoints WHERE {older}", {"thread": thread_id})
             await self.conn.commit()
 
+    async def _finish(self, write: Coroutine[Any, Any, Result]) -> Result:
+        """Await a write, which goes on if its caller is cancelled, and is undone if it fails."""
+        task = asyncio.ensure_future(self._undo_if_failed(write))
+        try:
+            return await asyncio.shield(task)
+        finally:
+            await asyncio.wait({task})
 
-async def _finish(write: Coroutine[Any, Any, Result]) -> Result:
-    """Await a write, which goes on if its caller is cancelled: half of one would lock the file for all others."""
-    task = asyncio.ensure_future(write)
-    try:
-        return await asyncio.shield(task)
-    finally:
-        await asyncio.wait({task})
+    async def _undo_if_failed(self, write: Coroutine[Any, Any, Result]) -> Result:
+        try:
+            return await write
+        except Exception:
+            async with self.lock:
+                await self.conn.rollback()
+            raise
 
 
 def _turn_ends(messages: Sequence[AnyMessage]) -> list[int]:
