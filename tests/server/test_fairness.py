@@ -1,7 +1,9 @@
 """One person does not take the places of all others."""
 
 import threading
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
+from threading import Event, Semaphore
 from typing import Any
 
 import httpx
@@ -15,6 +17,11 @@ from adaptive_rag import Index
 from adaptive_rag.index import IndexReport
 from adaptive_rag.ingest import SourceFile
 from adaptive_rag.server import indexing
+from adaptive_rag.server.access import Caller
+from adaptive_rag.server.api import threads
+from adaptive_rag.server.api.forms import Window
+from adaptive_rag.server.calls import Call
+from adaptive_rag.server.rates import Rates
 from adaptive_rag.server.roles import Role
 from adaptive_rag.server.tables import Document, Job, JobState
 from adaptive_rag.testing import ScriptedChatModel
@@ -47,6 +54,43 @@ def test_one_more_question_of_a_person_is_refused_and_others_are_answered(
             assert sorted(asked) == [(200, None), (200, None), (429, "5"), (429, "5")]
             assert other.result().status_code == 200
         assert ada.post(ASK, json=QUESTION).status_code == 200
+
+
+def test_a_caller_has_one_search_of_threads_at_a_time_and_all_callers_have_two(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    running, seen, has_begun, may_end = Counter[str](), list[Counter[str]](), Event(), Event()
+    came, find, count = Semaphore(0), threads._find_threads, Rates.count_heavy_read
+
+    def find_slowly(call: Call, window: Window, collection: str | None, words: list[str]) -> Any:
+        if words:
+            running[call.caller.name] += 1
+            seen.append(running.copy())
+            if running.total() == 2:
+                has_begun.set()
+            assert may_end.wait(60)
+            running[call.caller.name] -= 1
+        return find(call, window, collection, words)
+
+    def count_arrival(rates: Rates, caller: Caller) -> None:
+        count(rates, caller)
+        came.release()
+
+    monkeypatch.setattr(threads, "_find_threads", find_slowly)
+    monkeypatch.setattr(Rates, "count_heavy_read", count_arrival)
+    with serve() as client, ThreadPoolExecutor(8) as pool:
+        ada, bob, eve = (add_user(client, name) for name in ("ada", "bob", "eve"))
+        searches = [
+            pool.submit(person.get, "/api/v1/threads?search=ferry") for person in [ada] * 4 + [bob, eve]
+        ]
+        for _ in searches:
+            assert came.acquire(timeout=60)
+        assert has_begun.wait(60)
+        assert ada.get("/api/v1/threads").status_code == 200
+        may_end.set()
+        assert [search.result().status_code for search in searches] == [200] * 6
+    assert max(each.total() for each in seen) == 2
+    assert max(max(each.values()) for each in seen) == 1
 
 
 @pytest.mark.nightly
