@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import sqlite3
 from collections.abc import AsyncIterator, Coroutine, Iterable, Iterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, nullcontext
 from datetime import UTC, datetime, timedelta
@@ -206,6 +207,25 @@ class Conversations:
             is_deleted = db.get(Thread, thread_id) is None
         if is_deleted:
             self.forget(thread_id)
+
+
+def check_conversations(settings: ServerSettings) -> None:
+    """Check that the file of conversations can be opened; create it if it is missing.
+
+    Raises:
+        ConfigurationError: the file cannot be opened, or is not a database.
+    """
+    if settings.database is None:
+        file = settings.data / FILE
+        try:
+            with open_sqlite(file):
+                pass
+        except (OSError, sqlite3.DatabaseError) as error:
+            raise ConfigurationError(
+                f"The conversations in {str(file)!r} cannot be opened: {error}. Nothing of them was changed. "
+                "Restore a backup into another folder with adaptive-rag restore; or move this file away with "
+                f"its companions ({FILE}-wal, {FILE}-shm), and the server begins without conversations."
+            ) from error
 
 
 @asynccontextmanager

@@ -1,4 +1,4 @@
-"""No write to the conversations is left half done, which would lock their file for all others."""
+"""The file of conversations: no write to it is left half done, and a damaged one is named at the start."""
 
 import asyncio
 import sqlite3
@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 from langgraph.checkpoint.base import empty_checkpoint
 
+from adaptive_rag.errors import ConfigurationError
+from adaptive_rag.server.app import build_app
 from adaptive_rag.server.conversations import FILE, open_conversations
 from adaptive_rag.server.database import open_database
 from adaptive_rag.server.settings import read_server_settings
@@ -83,3 +85,17 @@ def test_a_write_that_fails_is_undone(write: str, tmp_path: Path) -> None:
             assert len([stored async for stored in saver.alist(None)]) == 2
 
     asyncio.run(fail())
+
+
+@pytest.mark.parametrize("kind", ["garbage", "folder"])
+def test_a_server_whose_conversations_are_damaged_names_their_file_and_leaves_it(
+    kind: str, tmp_path: Path
+) -> None:
+    settings, file = read_server_settings(data=tmp_path), tmp_path / FILE
+    if kind == "folder":
+        file.mkdir()
+    else:
+        file.write_bytes(b"garbage" * 1000)
+    with pytest.raises(ConfigurationError, match=rf"{FILE}' cannot be opened.*[Mm]ove this file away"):
+        build_app(settings, {})
+    assert file.is_dir() if kind == "folder" else file.read_bytes() == b"garbage" * 1000
