@@ -1,15 +1,21 @@
-"""The limit of concurrent questions: some run, some wait, and more are refused."""
+"""Limits of what runs at the same time: questions, of which more are refused, and large reads, which wait."""
 
 from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from typing import TypeVar, TypeVarTuple
+from weakref import WeakValueDictionary
+
+from anyio import CapacityLimiter, to_thread
 
 from adaptive_rag.server.problems import busy
 
 RETRY_AFTER_SECONDS = 5
+Arguments = TypeVarTuple("Arguments")
+Result = TypeVar("Result")
 
 
 class Gate:
@@ -39,3 +45,18 @@ class Gate:
         finally:
             self.in_progress -= 1
             self._per_person -= Counter([person or ""])  # drops people without questions
+
+
+class LargeReads:
+    """Limits the reads that take much time or memory: one of a caller at a time, and some of all callers."""
+
+    def __init__(self, max_running: int) -> None:
+        self._limiter = CapacityLimiter(max_running)
+        self._locks = WeakValueDictionary[str, asyncio.Lock]()  # by the id of the caller
+
+    async def run(
+        self, caller_id: str, read: Callable[[*Arguments], Result], *arguments: *Arguments
+    ) -> Result:
+        """Read in a worker thread, when it is the caller's turn. Until then, none is occupied."""
+        async with self._locks.setdefault(caller_id, asyncio.Lock()):
+            return await to_thread.run_sync(read, *arguments, limiter=self._limiter)

@@ -229,7 +229,8 @@ def _is_current(record: SourceRecord, row: Document) -> bool:
 
 def _remaining_documents(job: Job) -> list[str]:
     """Return the ids of the documents that a job has not read yet."""
-    return job.details.get("left", job.details["documents"])
+    remaining: list[str] = job.details.get("left", job.details["documents"])
+    return remaining
 
 
 class _JobTurn:

@@ -1,9 +1,9 @@
 """One person does not take the places of all others."""
 
+import asyncio
 import threading
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
-from threading import Event, Semaphore
 from typing import Any
 
 import httpx
@@ -17,15 +17,13 @@ from adaptive_rag import Index
 from adaptive_rag.index import IndexReport
 from adaptive_rag.ingest import SourceFile
 from adaptive_rag.server import indexing
-from adaptive_rag.server.access import Caller
-from adaptive_rag.server.api import threads
-from adaptive_rag.server.api.forms import Window
-from adaptive_rag.server.calls import Call
-from adaptive_rag.server.rates import Rates
+from adaptive_rag.server.gate import LargeReads
 from adaptive_rag.server.roles import Role
 from adaptive_rag.server.tables import Document, Job, JobState
 from adaptive_rag.testing import ScriptedChatModel
 from tests.server.conftest import SAMPLES, Serve, add_user, work
+from tests.server.test_documents import FERRY, URL, upload
+from tests.server.test_mcp import call
 
 QUESTION = {"question": "What is the highest water level ever recorded?"}
 ASK = f"/api/v1/collections/{SAMPLES}/ask"
@@ -56,41 +54,51 @@ def test_one_more_question_of_a_person_is_refused_and_others_are_answered(
         assert ada.post(ASK, json=QUESTION).status_code == 200
 
 
-def test_a_caller_has_one_search_of_threads_at_a_time_and_all_callers_have_two(
-    serve: Serve, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    running, seen, has_begun, may_end = Counter[str](), list[Counter[str]](), Event(), Event()
-    came, find, count = Semaphore(0), threads._find_threads, Rates.count_heavy_read
+def test_a_caller_has_one_large_read_at_a_time_and_all_callers_together_have_so_many() -> None:
+    running, seen, lock, are_two = Counter[str](), list[Counter[str]](), threading.Lock(), threading.Event()
 
-    def find_slowly(call: Call, window: Window, collection: str | None, words: list[str]) -> Any:
-        if words:
-            running[call.caller.name] += 1
+    def read(name: str) -> str:
+        with lock:
+            running[name] += 1
             seen.append(running.copy())
             if running.total() == 2:
-                has_begun.set()
-            assert may_end.wait(60)
-            running[call.caller.name] -= 1
-        return find(call, window, collection, words)
+                are_two.set()
+        assert are_two.wait(60)
+        with lock:
+            running[name] -= 1
+        return name
 
-    def count_arrival(rates: Rates, caller: Caller) -> None:
-        count(rates, caller)
-        came.release()
+    async def read_all() -> None:
+        reads, names = LargeReads(2), ["ada"] * 4 + ["bob", "eve"]
+        assert await asyncio.gather(*(reads.run(name, read, name) for name in names)) == names
 
-    monkeypatch.setattr(threads, "_find_threads", find_slowly)
-    monkeypatch.setattr(Rates, "count_heavy_read", count_arrival)
-    with serve() as client, ThreadPoolExecutor(8) as pool:
-        ada, bob, eve = (add_user(client, name) for name in ("ada", "bob", "eve"))
-        searches = [
-            pool.submit(person.get, "/api/v1/threads?search=ferry") for person in [ada] * 4 + [bob, eve]
-        ]
-        for _ in searches:
-            assert came.acquire(timeout=60)
-        assert has_begun.wait(60)
-        assert ada.get("/api/v1/threads").status_code == 200
-        may_end.set()
-        assert [search.result().status_code for search in searches] == [200] * 6
+    asyncio.run(read_all())
     assert max(each.total() for each in seen) == 2
     assert max(max(each.values()) for each in seen) == 1
+
+
+def test_what_loads_whole_documents_or_searches_all_threads_is_a_large_read(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def record(reads: LargeReads, caller_id: str, read: Any, *arguments: Any) -> Any:
+        ran.append(caller_id)
+        return await run(reads, caller_id, read, *arguments)
+
+    ran, run = list[str](), LargeReads.run
+    monkeypatch.setattr(LargeReads, "run", record)
+    with serve() as client:
+        client.post("/api/v1/collections", json={"name": "tides"})
+        upload(client, {"ferry.md": FERRY})
+        work(client)
+        [row] = client.get(f"{URL}/documents").json()["items"]
+        document = f"{URL}/documents/{row['id']}"
+        paths = [*(f"{document}/{part}" for part in ("text", "outline", "notes")), "/api/v1/threads?search=a"]
+        for path in paths:
+            assert client.get(path).status_code == 200
+            assert len(ran) == 1, path
+            ran.clear()
+        assert "7:45" in call(client, "read_document", document="ferry.md")["structuredContent"]["text"]
+    assert len(ran) == 1
 
 
 @pytest.mark.nightly

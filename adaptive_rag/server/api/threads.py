@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
 from collections.abc import AsyncIterator, Sequence
 from datetime import datetime
 from typing import Annotated, Literal
 from urllib.parse import quote
-from weakref import WeakValueDictionary
 
 from anyio import CapacityLimiter, to_thread
 from fastapi import APIRouter, Depends, Path, Response
@@ -36,7 +34,7 @@ from adaptive_rag.server.calls import (
 from adaptive_rag.server.conversations import TurnShown, make_title, public_decisions
 from adaptive_rag.server.database import release_connection
 from adaptive_rag.server.exports import FILE_KINDS, FileKind
-from adaptive_rag.server.gate import RETRY_AFTER_SECONDS
+from adaptive_rag.server.gate import RETRY_AFTER_SECONDS, LargeReads
 from adaptive_rag.server.problems import busy, require_found
 from adaptive_rag.server.quotas import check_quota, check_turns
 from adaptive_rag.server.roles import Action
@@ -49,10 +47,8 @@ router = APIRouter(tags=["threads"])
 _file_limiter = CapacityLimiter(1)
 # Ids of the callers with an export in progress or waiting: one export each, so that nobody blocks the others.
 _export_callers = set[str]()
-# A search of many long threads takes seconds. So two run at a time, of two callers.
-_search_limiter = CapacityLimiter(2)
-# The lock of each caller who searches, by the caller's id.
-_search_locks = WeakValueDictionary[str, asyncio.Lock]()
+# A search of many long threads takes seconds.
+_searches = LargeReads(2)
 
 Title = Annotated[
     str,
@@ -166,15 +162,10 @@ async def list_threads(
     if not words:
         return await run_in_threadpool(_find_threads, call, window, collection, words)
     call.services.rates.count_heavy_read(call.caller)
-    async with _search_locks.setdefault(call.caller.id, asyncio.Lock()):
-        return await to_thread.run_sync(
-            _find_threads, call, window, collection, words, limiter=_search_limiter
-        )
+    return await _searches.run(call.caller.id, _find_threads, call, window, collection, words)
 
 
-def _find_threads(
-    call: Call, window: Window, collection: str | None, words: Sequence[str]
-) -> Page[ThreadFound]:
+def _find_threads(call: Call, window: Window, collection: str | None, words: list[str]) -> Page[ThreadFound]:
     query = filter_by_words(select_readable_threads(call.caller, OpenTo.COLLECTION), words)
     if collection is not None:
         query = query.where(
