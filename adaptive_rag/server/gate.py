@@ -1,4 +1,4 @@
-"""Limits of what runs at the same time: questions, of which more are refused, and large reads, which wait."""
+"""Limits of what runs at the same time: questions, of which more are refused, and slow work, which waits."""
 
 from __future__ import annotations
 
@@ -47,16 +47,16 @@ class Gate:
             self._per_person -= Counter([person or ""])  # drops people without questions
 
 
-class LargeReads:
-    """Limits the reads that take much time or memory: one of a caller at a time, and some of all callers."""
+class Turns:
+    """Limits work that takes much time or memory: one piece of a caller at a time, some of all callers."""
 
     def __init__(self, max_running: int) -> None:
         self._limiter = CapacityLimiter(max_running)
         self._locks = WeakValueDictionary[str, asyncio.Lock]()  # by the id of the caller
 
     async def run(
-        self, caller_id: str, read: Callable[[*Arguments], Result], *arguments: *Arguments
+        self, caller_id: str, work: Callable[[*Arguments], Result], *arguments: *Arguments
     ) -> Result:
-        """Read in a worker thread, when it is the caller's turn. Until then, none is occupied."""
+        """Work in a worker thread, when it is the caller's turn. Until then, none is occupied."""
         async with self._locks.setdefault(caller_id, asyncio.Lock()):
-            return await to_thread.run_sync(read, *arguments, limiter=self._limiter)
+            return await to_thread.run_sync(work, *arguments, limiter=self._limiter)

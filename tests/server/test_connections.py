@@ -39,6 +39,7 @@ UPLOAD = (
     b"POST /api/v1/collections/samples/documents HTTP/1.1\r\nHost: localhost\r\n"
     b"Content-Type: multipart/form-data; boundary=x\r\nContent-Length: 100000\r\n\r\n--x\r\n"
 )
+FILE = b'Content-Disposition: form-data; name="files"; filename="a.txt"\r\n\r\n'
 
 
 def ask_from(address: str, url: str) -> int:
@@ -85,10 +86,12 @@ def read_all(connection: socket.socket) -> bytes:
         (b"", b""),
         (b"GET /healthz HTTP/1.1\r\nHost: localh", b"HTTP/1.1 408 "),
         (UPLOAD, b"HTTP/1.1 408 "),
+        # an upload that pauses after it was fast
+        (UPLOAD.replace(b"100000", b"5000000") + FILE + b"a" * 2_000_000, b"HTTP/1.1 408 "),
         # the body that is still owed after an answer
         (UPLOAD.replace(b"samples", b"nothing"), b"HTTP/1.1 404 "),
     ],
-    ids=["silence", "headers", "upload", "the rest of a body"],
+    ids=["silence", "headers", "upload", "pause", "the rest of a body"],
 )
 def test_what_does_not_come_to_its_end_is_ended(port: int, sent: bytes, answer: bytes) -> None:
     httpx.post(f"http://localhost:{port}/api/v1/collections", json={"name": "samples"}).raise_for_status()

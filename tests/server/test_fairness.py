@@ -17,7 +17,7 @@ from adaptive_rag import Index
 from adaptive_rag.index import IndexReport
 from adaptive_rag.ingest import SourceFile
 from adaptive_rag.server import indexing
-from adaptive_rag.server.gate import LargeReads
+from adaptive_rag.server.gate import Turns
 from adaptive_rag.server.roles import Role
 from adaptive_rag.server.tables import Document, Job, JobState
 from adaptive_rag.testing import ScriptedChatModel
@@ -54,7 +54,7 @@ def test_one_more_question_of_a_person_is_refused_and_others_are_answered(
         assert ada.post(ASK, json=QUESTION).status_code == 200
 
 
-def test_a_caller_has_one_large_read_at_a_time_and_all_callers_together_have_so_many() -> None:
+def test_a_caller_has_one_turn_at_a_time_and_all_callers_together_have_so_many() -> None:
     running, seen, lock, are_two = Counter[str](), list[Counter[str]](), threading.Lock(), threading.Event()
 
     def read(name: str) -> str:
@@ -69,7 +69,7 @@ def test_a_caller_has_one_large_read_at_a_time_and_all_callers_together_have_so_
         return name
 
     async def read_all() -> None:
-        reads, names = LargeReads(2), ["ada"] * 4 + ["bob", "eve"]
+        reads, names = Turns(2), ["ada"] * 4 + ["bob", "eve"]
         assert await asyncio.gather(*(reads.run(name, read, name) for name in names)) == names
 
     asyncio.run(read_all())
@@ -77,18 +77,20 @@ def test_a_caller_has_one_large_read_at_a_time_and_all_callers_together_have_so_
     assert max(max(each.values()) for each in seen) == 1
 
 
-def test_what_loads_whole_documents_or_searches_all_threads_is_a_large_read(
+def test_what_takes_much_time_or_memory_waits_for_the_callers_turn(
     serve: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def record(reads: LargeReads, caller_id: str, read: Any, *arguments: Any) -> Any:
+    async def record(reads: Turns, caller_id: str, read: Any, *arguments: Any) -> Any:
         ran.append(caller_id)
         return await run(reads, caller_id, read, *arguments)
 
-    ran, run = list[str](), LargeReads.run
-    monkeypatch.setattr(LargeReads, "run", record)
+    ran, run = list[str](), Turns.run
+    monkeypatch.setattr(Turns, "run", record)
     with serve() as client:
         client.post("/api/v1/collections", json={"name": "tides"})
         upload(client, {"ferry.md": FERRY})
+        assert len(ran) == 1
+        ran.clear()
         work(client)
         [row] = client.get(f"{URL}/documents").json()["items"]
         document = f"{URL}/documents/{row['id']}"
@@ -97,6 +99,12 @@ def test_what_loads_whole_documents_or_searches_all_threads_is_a_large_read(
             assert client.get(path).status_code == 200
             assert len(ran) == 1, path
             ran.clear()
+        client.delete(document)
+        assert len(ran) == 1
+        ran.clear()
+        upload(client, {"ferry.md": FERRY})
+        work(client)
+        ran.clear()
         assert "7:45" in call(client, "read_document", document="ferry.md")["structuredContent"]["text"]
     assert len(ran) == 1
 

@@ -34,7 +34,7 @@ from adaptive_rag.server.calls import (
 from adaptive_rag.server.conversations import TurnShown, make_title, public_decisions
 from adaptive_rag.server.database import release_connection
 from adaptive_rag.server.exports import FILE_KINDS, FileKind
-from adaptive_rag.server.gate import RETRY_AFTER_SECONDS, LargeReads
+from adaptive_rag.server.gate import RETRY_AFTER_SECONDS, Turns
 from adaptive_rag.server.problems import busy, require_found
 from adaptive_rag.server.quotas import check_quota, check_turns
 from adaptive_rag.server.roles import Action
@@ -48,7 +48,7 @@ _file_limiter = CapacityLimiter(1)
 # Ids of the callers with an export in progress or waiting: one export each, so that nobody blocks the others.
 _export_callers = set[str]()
 # A search of many long threads takes seconds.
-_searches = LargeReads(2)
+_searches = Turns(2)
 
 Title = Annotated[
     str,
