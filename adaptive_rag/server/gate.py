@@ -52,11 +52,12 @@ class Turns:
 
     def __init__(self, max_running: int) -> None:
         self._limiter = CapacityLimiter(max_running)
-        self._locks = WeakValueDictionary[str, asyncio.Lock]()  # by the id of the caller
+        self._locks = WeakValueDictionary[str, asyncio.Lock]()  # by caller
 
-    async def run(
-        self, caller_id: str, work: Callable[[*Arguments], Result], *arguments: *Arguments
-    ) -> Result:
-        """Work in a worker thread, when it is the caller's turn. Until then, none is occupied."""
-        async with self._locks.setdefault(caller_id, asyncio.Lock()):
+    async def run(self, caller: str, work: Callable[[*Arguments], Result], *arguments: *Arguments) -> Result:
+        """Work in a worker thread, when it is the turn of the caller (an id, or an address).
+
+        Until then, no worker thread is occupied.
+        """
+        async with self._locks.setdefault(caller, asyncio.Lock()):
             return await to_thread.run_sync(work, *arguments, limiter=self._limiter)

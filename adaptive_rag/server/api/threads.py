@@ -32,7 +32,7 @@ from adaptive_rag.server.calls import (
     ThreadCall,
 )
 from adaptive_rag.server.conversations import TurnShown, make_title, public_decisions
-from adaptive_rag.server.database import release_connection
+from adaptive_rag.server.database import limit_statements, release_connection
 from adaptive_rag.server.exports import FILE_KINDS, FileKind
 from adaptive_rag.server.gate import RETRY_AFTER_SECONDS, Turns
 from adaptive_rag.server.problems import busy, require_found
@@ -166,6 +166,7 @@ async def list_threads(
 
 
 def _find_threads(call: Call, window: Window, collection: str | None, words: list[str]) -> Page[ThreadFound]:
+    limit_statements(call.db)
     query = filter_by_words(select_readable_threads(call.caller, OpenTo.COLLECTION), words)
     if collection is not None:
         query = query.where(
