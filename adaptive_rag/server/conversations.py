@@ -171,6 +171,7 @@ class Conversations:
             await run_in_threadpool(self._write_texts, thread_id)
         finally:
             await asyncio.wait({reservation})
+            reservation.exception()  # a caller who has left need not know, and nor does the log
             await run_in_threadpool(self._release, thread_id, started)
 
     def _write_texts(self, thread_id: str) -> None:
