@@ -38,7 +38,7 @@ from adaptive_rag.server.api import (
     users,
 )
 from adaptive_rag.server.bounds import RequestLimits
-from adaptive_rag.server.conversations import open_conversations
+from adaptive_rag.server.conversations import check_conversations, open_conversations
 from adaptive_rag.server.database import open_database
 from adaptive_rag.server.followers import Followers
 from adaptive_rag.server.host_names import HostNames
@@ -82,12 +82,13 @@ def build_app(settings: ServerSettings, question_settings: Mapping[str, Any]) ->
     """Build the app; `question_settings` holds the operator's settings for questions, as for `make_context`.
 
     Raises:
-        ConfigurationError: a setting cannot be used; or other machines can reach the server, and it has no
-            users.
+        ConfigurationError: a setting, the database or the conversations cannot be used; or other machines can
+            reach the server, and it has no users.
     """
     operator = make_context(question_settings)
     engine = open_database(settings)
     pair(settings, engine)
+    check_conversations(settings)
     _require_users_off_loopback(settings, engine)
     mcp = build_mcp_app()
     app = FastAPI(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import sqlite3
 from collections.abc import AsyncIterator, Coroutine, Iterable, Iterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, nullcontext
 from datetime import UTC, datetime, timedelta
@@ -170,6 +171,7 @@ class Conversations:
             await run_in_threadpool(self._write_texts, thread_id)
         finally:
             await asyncio.wait({reservation})
+            reservation.exception()  # a caller who has left need not know, and nor does the log
             await run_in_threadpool(self._release, thread_id, started)
 
     def _write_texts(self, thread_id: str) -> None:
@@ -206,6 +208,25 @@ class Conversations:
             is_deleted = db.get(Thread, thread_id) is None
         if is_deleted:
             self.forget(thread_id)
+
+
+def check_conversations(settings: ServerSettings) -> None:
+    """Check that the file of conversations can be opened; create it if it is missing.
+
+    Raises:
+        ConfigurationError: the file cannot be opened, or is not a database.
+    """
+    if settings.database is None:
+        file = settings.data / FILE
+        try:
+            with open_sqlite(file):
+                pass
+        except (OSError, sqlite3.DatabaseError) as error:
+            raise ConfigurationError(
+                f"The conversations in {str(file)!r} cannot be opened: {error}. Nothing of them was changed. "
+                "Restore a backup into another folder with adaptive-rag restore; or move this file away with "
+                f"its companions ({FILE}-wal, {FILE}-shm), and the server begins without conversations."
+            ) from error
 
 
 @asynccontextmanager
@@ -282,19 +303,26 @@ def write_conversations(
 
 
 class _SqliteSaver(AsyncSqliteSaver):
-    """LangGraph's saver for SQLite, whose writes end if the caller leaves, and which can prune checkpoints."""
+    """LangGraph's saver for SQLite, which can prune checkpoints, and never leaves a write half done.
+
+    An open transaction would lock the file for all others.
+    """
 
     async def aput(self, *args: Any, **kwargs: Any) -> RunnableConfig:
         """Store a checkpoint."""
-        return await _finish(super().aput(*args, **kwargs))
+        return await self._finish(super().aput(*args, **kwargs))
 
     async def aput_writes(self, *args: Any, **kwargs: Any) -> None:
         """Store intermediate writes."""
-        await _finish(super().aput_writes(*args, **kwargs))
+        await self._finish(super().aput_writes(*args, **kwargs))
+
+    async def adelete_thread(self, thread_id: str) -> None:
+        """Delete all checkpoints of a thread."""
+        await self._finish(super().adelete_thread(thread_id))
 
     async def aprune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
         """Delete all but the newest checkpoint of each thread, also those that interrupted subgraphs left."""
-        await _finish(self._prune(thread_ids))
+        await self._finish(self._prune(thread_ids))
 
     async def _prune(self, thread_ids: Sequence[str]) -> None:
         newest = "(SELECT max(checkpoint_id) FROM checkpoints WHERE thread_id = :thread AND checkpoint_ns='')"
@@ -305,14 +333,21 @@ class _SqliteSaver(AsyncSqliteSaver):
                 await self.conn.execute(f"DELETE FROM checkpoints WHERE {older}", {"thread": thread_id})
             await self.conn.commit()
 
+    async def _finish(self, write: Coroutine[Any, Any, Result]) -> Result:
+        """Await a write, which goes on if its caller is cancelled, and is undone if it fails."""
+        task = asyncio.ensure_future(self._undo_if_failed(write))
+        try:
+            return await asyncio.shield(task)
+        finally:
+            await asyncio.wait({task})
 
-async def _finish(write: Coroutine[Any, Any, Result]) -> Result:
-    """Await a write, which goes on if its caller is cancelled: half of one would lock the file for all others."""
-    task = asyncio.ensure_future(write)
-    try:
-        return await asyncio.shield(task)
-    finally:
-        await asyncio.wait({task})
+    async def _undo_if_failed(self, write: Coroutine[Any, Any, Result]) -> Result:
+        try:
+            return await write
+        except Exception:
+            async with self.lock:
+                await self.conn.rollback()
+            raise
 
 
 def _turn_ends(messages: Sequence[AnyMessage]) -> list[int]:

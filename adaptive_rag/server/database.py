@@ -14,7 +14,7 @@ from alembic.script import ScriptDirectory
 from alembic.util import CommandError
 from fastapi import Depends, Request
 from filelock import FileLock
-from sqlalchemy import Connection, Engine, create_engine, event, inspect
+from sqlalchemy import Connection, Engine, create_engine, event, inspect, text
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import Session
 
@@ -24,6 +24,8 @@ from adaptive_rag.server.settings import ServerSettings
 from adaptive_rag.server.tables import Base
 from adaptive_rag.text.redaction import redact
 
+# Less than the silence after which a connection to PostgreSQL counts as broken.
+SLOW_STATEMENT_SECONDS = 10.0
 MIGRATIONS = Path(__file__).parent / "migrations"
 _REVISIONS = "alembic_version"
 # Tables that are not ours: Alembic's, and LangGraph's for conversations and profiles in PostgreSQL.
@@ -174,6 +176,12 @@ def release_connection(db: Session) -> None:
     connections while they waited for threads, and the threads waited for connections, they would deadlock.
     """
     db.commit()
+
+
+def limit_statements(db: Session) -> None:
+    """Let PostgreSQL cancel slow statements of this transaction: a long silence counts as its failure."""
+    if db.get_bind().dialect.name == "postgresql":
+        db.execute(text(f"SET LOCAL statement_timeout = {SLOW_STATEMENT_SECONDS * 1000:.0f}"))
 
 
 Db = Annotated[Session, Depends(open_session)]

@@ -58,6 +58,7 @@ def _create_collection(settings: ServerSettings, engine: Engine) -> bool:
                 db.add(row)
                 db.flush()
                 folder.publish(stored.folder, row)
+                folder.flush()
                 document_ids.append(row.id)
             db.add(Job(collection_id=collection.id, kind="index", details={"documents": document_ids}))
             db.commit()

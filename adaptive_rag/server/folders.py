@@ -114,12 +114,18 @@ class CollectionFolder:
         return StoredFile(folder, digest.hexdigest(), size)
 
     def publish(self, new_folder: Path, document: Document) -> None:
-        """Make a stored file the file of a document, atomically. The caller commits the row afterwards."""
+        """Make a stored file the file of a document, atomically.
+
+        The caller flushes the folders, and commits the row afterwards.
+        """
         folder = self.documents / version_of(document)
         if folder.exists():
             shutil.rmtree(new_folder)
         else:
             new_folder.replace(folder)
+
+    def flush(self) -> None:
+        """Flush the names of published files to disk."""
         _flush_folder(self.documents)
 
     def remove_partial(self) -> None:

@@ -22,6 +22,10 @@ MOST_PER_PERSON = 20
 RETRY_AFTER_SECONDS = 10
 
 
+class Stopped(Exception):
+    """The server stops. The job goes on, and can be followed once the server runs again."""
+
+
 @dataclass(eq=False)
 class Follower:
     """A caller who follows a job, with the updates that they have not received yet."""
@@ -32,7 +36,11 @@ class Follower:
     updates: asyncio.Queue[Row[Any] | Exception | None] = field(default_factory=asyncio.Queue)
 
     async def next(self) -> Row[Any] | None:
-        """Wait for a change and return the job; None if it was deleted or the caller lost access."""
+        """Wait for a change and return the job; None if it was deleted or the caller lost access.
+
+        Raises:
+            Stopped: the server stops.
+        """
         update = await self.updates.get()
         if isinstance(update, Exception):
             raise update
@@ -46,6 +54,13 @@ class Followers:
         self._engine = engine
         self._followers: set[Follower] = set()
         self._poll_task: asyncio.Task[None] | None = None
+        self._is_stopping = False
+
+    def stop(self) -> None:
+        """End all streams, because the server is stopping and waits for them."""
+        self._is_stopping = True
+        for follower in self._followers:
+            follower.updates.put_nowait(Stopped())
 
     @contextmanager
     def follow(self, caller: Caller, job: Job) -> Iterator[Follower]:
@@ -55,6 +70,8 @@ class Followers:
             raise busy(detail, RETRY_AFTER_SECONDS)
         follower = Follower(caller, job)
         self._followers.add(follower)
+        if self._is_stopping:
+            follower.updates.put_nowait(Stopped())
         if self._poll_task is None:
             self._poll_task = asyncio.create_task(self._poll())
         try:

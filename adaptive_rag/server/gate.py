@@ -1,15 +1,21 @@
-"""The limit of concurrent questions: some run, some wait, and more are refused."""
+"""Limits of what runs at the same time: questions, of which more are refused, and slow work, which waits."""
 
 from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from typing import TypeVar, TypeVarTuple
+from weakref import WeakValueDictionary
+
+from anyio import CapacityLimiter, to_thread
 
 from adaptive_rag.server.problems import busy
 
 RETRY_AFTER_SECONDS = 5
+Arguments = TypeVarTuple("Arguments")
+Result = TypeVar("Result")
 
 
 class Gate:
@@ -39,3 +45,19 @@ class Gate:
         finally:
             self.in_progress -= 1
             self._per_person -= Counter([person or ""])  # drops people without questions
+
+
+class Turns:
+    """Limits work that takes much time or memory: one piece of a caller at a time, some of all callers."""
+
+    def __init__(self, max_running: int) -> None:
+        self._limiter = CapacityLimiter(max_running)
+        self._locks = WeakValueDictionary[str, asyncio.Lock]()  # by caller
+
+    async def run(self, caller: str, work: Callable[[*Arguments], Result], *arguments: *Arguments) -> Result:
+        """Work in a worker thread, when it is the turn of the caller (an id, or an address).
+
+        Until then, no worker thread is occupied.
+        """
+        async with self._locks.setdefault(caller, asyncio.Lock()):
+            return await to_thread.run_sync(work, *arguments, limiter=self._limiter)

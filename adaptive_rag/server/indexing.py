@@ -21,6 +21,7 @@ from sqlalchemy.orm import Session
 
 from adaptive_rag.context import Context
 from adaptive_rag.context.caller import served_error
+from adaptive_rag.errors import AdaptiveRAGError
 from adaptive_rag.index import Index, IndexReport, Progress
 from adaptive_rag.index.location import open_location
 from adaptive_rag.index.manifest import SourceRecord, read_manifest
@@ -35,6 +36,7 @@ from adaptive_rag.server.folders import (
     collection_folders,
     folder_of,
     remove_deleted_collections,
+    version_of,
 )
 from adaptive_rag.server.settings import ServerSettings
 from adaptive_rag.server.tables import Collection, Document, Job, JobState, Thread, now
@@ -46,7 +48,7 @@ PROGRESS_SECONDS = 1.0
 MOST_PROBLEMS = 1000
 # A job reads so many documents in one turn. Then the jobs of other people have their turn.
 DOCUMENTS_PER_TURN = 50
-_CANCELLED = "was not indexed: the job was cancelled"
+_CANCELLED = "the job was cancelled"
 OPEN_STATES = (JobState.QUEUED, JobState.RUNNING)
 
 
@@ -98,7 +100,7 @@ def _run_next_job(
         make_folder(folder.path)
         try:
             with FileLock(folder.path / "jobs.lock", timeout=0):
-                if job := _start_next_job(engine, collection_id, person):
+                if job := _start_next_job(engine, folder, person):
                     last_turns[person] = max(last_turns.values(), default=0) + 1
                     _JobTurn(settings, engine, folder, job, should_stop).run()
                 return collection_id
@@ -145,28 +147,25 @@ def _list_documents(db: Session, collection_id: str) -> Sequence[Document]:
     return db.scalars(select(Document).where(Document.collection_id == collection_id)).all()
 
 
-def _start_next_job(engine: Engine, collection_id: str, person: str | None) -> str | None:
+def _start_next_job(engine: Engine, folder: CollectionFolder, person: str | None) -> str | None:
     """Mark a person's next job as running and return its id; None if there is none.
 
     The caller holds the lock of the collection, so a job that is marked as running has lost its worker. Jobs
     that were cancelled, or were started too often, are ended.
     """
-    by_person = Job.asked_by.is_not_distinct_from(person)
+    of_person = (Job.collection_id == folder.path.name, Job.asked_by.is_not_distinct_from(person))
     with Session(engine) as db:
-        waiting = select(Job).where(Job.collection_id == collection_id, by_person, Job.state.in_(OPEN_STATES))
-        for job in db.scalars(waiting.order_by(Job.started.is_(None), Job.created, Job.id)):
+        waiting = select(Job).where(*of_person, Job.state.in_(OPEN_STATES))
+        for job in db.scalars(waiting.order_by(Job.started.is_(None), Job.created, Job.id)).all():
             if job.is_cancelled:
-                _end_job(job, JobState.CANCELLED)
-                _mark_unread(db, job, _CANCELLED)
+                _end_early(db, folder, job, JobState.CANCELLED, _CANCELLED)
             elif job.attempts >= MOST_ATTEMPTS:
-                _end_job(job, JobState.FAILED)
                 job.error = f"Its worker ended unexpectedly {job.attempts} times, so it was given up."
-                _mark_unread(db, job, "was not indexed: the job was given up")
+                _end_early(db, folder, job, JobState.FAILED, "the job was given up")
             else:
                 job.state, job.started, job.attempts = JobState.RUNNING, now(), job.attempts + 1
                 db.commit()
                 return job.id
-            db.commit()
     return None
 
 
@@ -174,11 +173,64 @@ def _end_job(job: Job, state: JobState) -> None:
     job.state, job.ended = state, now()
 
 
-def _mark_unread(db: Session, job: Job, reason: str) -> None:
-    """Record the reason why no job will read the documents that a job has not read."""
+def _end_early(db: Session, folder: CollectionFolder, job: Job, state: JobState, reason: str) -> None:
+    """End a job, and record what the index has of the documents that the job has not recorded.
+
+    Older text of replaced documents is hidden from answers, and removed by another job.
+    """
+    with folder.lock_documents():
+        collection = db.get(Collection, job.collection_id)
+        if collection is None:
+            return  # deleted a moment ago
+        if outdated := _record_unread(db, folder, job, reason):
+            collection.hidden = sorted({*collection.hidden, *outdated})
+            removal = Job(collection_id=collection.id, kind="remove", asked_by=job.asked_by)
+            removal.details = {"documents": []}
+            db.add(removal)
+        _end_job(job, state)
+        db.commit()
+
+
+def _record_unread(db: Session, folder: CollectionFolder, job: Job, reason: str) -> list[str]:
+    """Record the documents that a job has not recorded; return those of which the index has older text."""
+    try:
+        records = indexed_sources(folder.index)
+    except AdaptiveRAGError:  # why the job failed
+        records = None
+    sources = sources_by_document(records or {})
+    open_jobs = select(Job).where(
+        Job.collection_id == job.collection_id, Job.id != job.id, Job.state.in_(OPEN_STATES)
+    )
+    waiting = {document for other in db.scalars(open_jobs) for document in _remaining_documents(other)}
+    outdated = list[str]()
     for row in _list_documents(db, job.collection_id):
-        if row.id in job.details["documents"] and row.chunks is None and row.problem is None:
-            row.problem = f"{row.name} {reason}. Index it again, or delete it."
+        is_recorded = row.chunks is not None or row.problem is not None
+        if row.id not in job.details["documents"] or is_recorded or row.id in waiting:
+            continue
+        indexed = [records[source] for source in sources.get(row.name, ())] if records else []
+        if records is None or not all(_is_current(record, row) for record in indexed):
+            outdated.append(row.name)
+        elif indexed:
+            row.chunks = sum(record.chunks for record in indexed)
+            row.notes = [note for record in indexed for note in record.notes][:100]
+        # Whether all files of an archive, or the newest pages of a site, were read is not known.
+        is_complete = row.chunks is not None and row.name in (records or ()) and not is_address(row.name)
+        if not is_complete:
+            extent = "was not indexed" if row.chunks is None else "may be indexed only in part"
+            row.problem = f"{row.name} {extent}: {reason}. Index it again, or delete it."
+    return outdated
+
+
+def _is_current(record: SourceRecord, row: Document) -> bool:
+    """Return whether indexed text is that of the document's current content, or of a file in it."""
+    is_in_archive = version_of(row) in Path(record.path or "").parts
+    return is_address(row.name) or record.hash == row.digest or is_in_archive
+
+
+def _remaining_documents(job: Job) -> list[str]:
+    """Return the ids of the documents that a job has not read yet."""
+    remaining: list[str] = job.details.get("left", job.details["documents"])
+    return remaining
 
 
 class _JobTurn:
@@ -212,7 +264,7 @@ class _JobTurn:
         except Cancelled:
             self._end_early(JobState.CANCELLED, None, _CANCELLED)
         except Exception as error:  # whatever it is, the job has failed, and the next job runs
-            self._end_early(JobState.FAILED, str(served_error(error)), "was not indexed: the job failed")
+            self._end_early(JobState.FAILED, str(served_error(error)), "the job failed")
 
     def _run_job(self) -> None:
         with Session(self._engine, expire_on_commit=False) as db:
@@ -223,7 +275,7 @@ class _JobTurn:
             rows = _list_documents(db, collection.id)
             hidden = set(collection.hidden)
         is_rebuild = job.kind == "rebuild"
-        remaining = job.details.get("left", job.details["documents"])
+        remaining = _remaining_documents(job)
         this_turn, later_turns = set(remaining[:DOCUMENTS_PER_TURN]), remaining[DOCUMENTS_PER_TURN:]
         documents = rows if is_rebuild else [row for row in rows if row.id in this_turn]
         self._done_before = job.details.get("done", 0)
@@ -312,10 +364,8 @@ class _JobTurn:
     def _end_early(self, state: JobState, error: str | None, reason: str) -> None:
         with Session(self._engine) as db:
             if job := db.get(Job, self._job_id):
-                _end_job(job, state)
                 job.error = error
-                _mark_unread(db, job, reason)
-                db.commit()
+                _end_early(db, self._folder, job, state, reason)
 
 
 def _record_documents(

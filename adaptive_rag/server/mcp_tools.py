@@ -17,7 +17,7 @@ from adaptive_rag.index.sharding.layout import shard_uris
 from adaptive_rag.index.sources import read_chunks
 from adaptive_rag.ingest.archives import owners_of
 from adaptive_rag.server.answering import SETTINGS, Answering, Inquiry, Question, QuestionText, Situation
-from adaptive_rag.server.api.documents import cut_text
+from adaptive_rag.server.api.documents import TEXT_READS, cut_text
 from adaptive_rag.server.api.forms import Confidence, Grounding
 from adaptive_rag.server.calls import CollectionCall
 from adaptive_rag.server.folders import SearchTarget
@@ -258,7 +258,7 @@ class Tools:
         end is less than the length, there is more to read.
         """
         _, opened = await self._open(collection, Action.READ)
-        return await run_in_threadpool(_read_text, opened, document, start, end)
+        return await _read_text(opened, document, start, end)
 
     async def list_documents(
         self,
@@ -281,9 +281,7 @@ class Tools:
         if not (start.isdecimal() and (end or "0").isdecimal()):
             raise InputError("start and end count characters: expected whole numbers.")
         _, opened = await self._open(collection, Action.READ)
-        return (
-            await run_in_threadpool(_read_text, opened, document, int(start), int(end) if end else None)
-        ).text
+        return (await _read_text(opened, document, int(start), int(end) if end else None)).text
 
     async def _open(self, collection: str, action: Action) -> tuple[ToolCaller, OpenedCollection]:
         caller = self._get_caller()
@@ -333,7 +331,12 @@ def _list_sources(opened: OpenedCollection) -> Mapping[str, SourceRecord]:
     return {name: record for name, record in visible if hidden.isdisjoint(owners_of(name, record.start))}
 
 
-def _read_text(opened: OpenedCollection, document: str, start: int, end: int | None) -> TextPart:
+async def _read_text(opened: OpenedCollection, document: str, start: int, end: int | None) -> TextPart:
+    caller_id = opened.call.caller.id if opened.call else ""
+    return await TEXT_READS.run(caller_id, _load_text, opened, document, start, end)
+
+
+def _load_text(opened: OpenedCollection, document: str, start: int, end: int | None) -> TextPart:
     # Only full names are accepted: a search by a part of the name or by a path would reveal other documents.
     if document not in _list_sources(opened):
         raise not_found("document")

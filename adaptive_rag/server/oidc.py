@@ -62,6 +62,7 @@ class _Client(OAuth2Mixin, OpenIDMixin, BaseApp):  # type: ignore[misc]
     def load_server_metadata(self) -> dict[str, Any]:
         metadata: dict[str, Any] = super().load_server_metadata()
         if metadata.get("issuer") != self.issuer:
+            del metadata["_loaded_at"]  # load them again next time
             raise ValueError("the provider's metadata name another issuer")
         metadata["id_token_signing_alg_values_supported"] = ALGORITHMS
         return metadata

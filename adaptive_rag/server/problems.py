@@ -175,6 +175,8 @@ def _database_problem(error: Exception) -> Problem:
     code, state = getattr(cause, "sqlite_errorcode", None), getattr(cause, "sqlstate", None)
     if code == sqlite3.SQLITE_FULL or state == "53100":  # PostgreSQL's disk_full
         failure = "The server's disk is full: nothing new can be stored."
+    elif state == "57014":  # PostgreSQL's query_canceled
+        failure = "The server's database takes too long for this."
     detail = f"{failure} Nothing stored before is lost. The server's log has the reason. Try again later."
     return Problem(503, detail, {"Retry-After": str(RETRY_AFTER_SECONDS)})
 

@@ -101,8 +101,9 @@ class _Server(uvicorn.Server):
         self._on_ready()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Give running answers `stop_seconds` to finish, then refuse them."""
+        """End streams of jobs; give running answers `stop_seconds` to finish, then refuse them."""
         services = self.config.app.state.services  # type: ignore[union-attr]
+        services.followers.stop()
         asyncio.get_running_loop().call_later(self._stop_seconds, services.answering.stop)
         await super().shutdown(sockets)
 

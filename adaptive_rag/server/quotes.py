@@ -64,7 +64,7 @@ def find_quotes(chunks: Sequence[Chunk], quotes: Sequence[Quote]) -> list[Span |
 
 
 def _find_last(text: str, words: str) -> int:
-    """Return what `str.rfind` does, in linear time: like `str.find`, and unlike itself."""
+    """Return what `str.rfind` returns, which unlike `str.find` can take time for each letter of the words."""
     index = text[::-1].find(words[::-1])
     return index if index < 0 else len(text) - index - len(words)
 

@@ -1,6 +1,8 @@
 """One person does not take the places of all others."""
 
+import asyncio
 import threading
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -15,10 +17,13 @@ from adaptive_rag import Index
 from adaptive_rag.index import IndexReport
 from adaptive_rag.ingest import SourceFile
 from adaptive_rag.server import indexing
+from adaptive_rag.server.gate import Turns
 from adaptive_rag.server.roles import Role
 from adaptive_rag.server.tables import Document, Job, JobState
 from adaptive_rag.testing import ScriptedChatModel
 from tests.server.conftest import SAMPLES, Serve, add_user, work
+from tests.server.test_documents import FERRY, URL, upload
+from tests.server.test_mcp import call
 
 QUESTION = {"question": "What is the highest water level ever recorded?"}
 ASK = f"/api/v1/collections/{SAMPLES}/ask"
@@ -47,6 +52,61 @@ def test_one_more_question_of_a_person_is_refused_and_others_are_answered(
             assert sorted(asked) == [(200, None), (200, None), (429, "5"), (429, "5")]
             assert other.result().status_code == 200
         assert ada.post(ASK, json=QUESTION).status_code == 200
+
+
+def test_a_caller_has_one_turn_at_a_time_and_all_callers_together_have_so_many() -> None:
+    running, seen, lock, are_two = Counter[str](), list[Counter[str]](), threading.Lock(), threading.Event()
+
+    def read(name: str) -> str:
+        with lock:
+            running[name] += 1
+            seen.append(running.copy())
+            if running.total() == 2:
+                are_two.set()
+        assert are_two.wait(60)
+        with lock:
+            running[name] -= 1
+        return name
+
+    async def read_all() -> None:
+        reads, names = Turns(2), ["ada"] * 4 + ["bob", "eve"]
+        assert await asyncio.gather(*(reads.run(name, read, name) for name in names)) == names
+
+    asyncio.run(read_all())
+    assert max(each.total() for each in seen) == 2
+    assert max(max(each.values()) for each in seen) == 1
+
+
+def test_what_takes_much_time_or_memory_waits_for_the_callers_turn(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def record(reads: Turns, caller_id: str, read: Any, *arguments: Any) -> Any:
+        ran.append(caller_id)
+        return await run(reads, caller_id, read, *arguments)
+
+    ran, run = list[str](), Turns.run
+    monkeypatch.setattr(Turns, "run", record)
+    with serve() as client:
+        client.post("/api/v1/collections", json={"name": "tides"})
+        upload(client, {"ferry.md": FERRY})
+        assert len(ran) == 1
+        ran.clear()
+        work(client)
+        [row] = client.get(f"{URL}/documents").json()["items"]
+        document = f"{URL}/documents/{row['id']}"
+        paths = [*(f"{document}/{part}" for part in ("text", "outline", "notes")), "/api/v1/threads?search=a"]
+        for path in paths:
+            assert client.get(path).status_code == 200
+            assert len(ran) == 1, path
+            ran.clear()
+        client.delete(document)
+        assert len(ran) == 1
+        ran.clear()
+        upload(client, {"ferry.md": FERRY})
+        work(client)
+        ran.clear()
+        assert "7:45" in call(client, "read_document", document="ferry.md")["structuredContent"]["text"]
+    assert len(ran) == 1
 
 
 @pytest.mark.nightly

@@ -1,6 +1,7 @@
 """Jobs: taken up again where a worker died, given up after some attempts, cancelled, followed."""
 
 import asyncio
+import io
 import json
 import time
 from collections.abc import Iterator
@@ -8,17 +9,19 @@ from contextlib import ExitStack
 from types import SimpleNamespace
 from typing import Any
 from unittest.mock import Mock
+from zipfile import ZipFile
 
 import pytest
 from fastapi.testclient import TestClient
-from sqlalchemy import event
+from sqlalchemy import event, select
 from sqlalchemy.orm import Session
 
-from adaptive_rag.index import Progress
+from adaptive_rag.index import Index, Progress
+from adaptive_rag.ingest import SourceFile
 from adaptive_rag.server import indexing, workers
 from adaptive_rag.server.followers import MOST_PER_PERSON, POLL_SECONDS
 from adaptive_rag.server.roles import Role
-from adaptive_rag.server.tables import Job, JobState
+from adaptive_rag.server.tables import Collection, Job, JobState
 from tests.server.conftest import Serve, add_user, work
 from tests.server.processes import wait_for
 from tests.server.test_documents import FERRY, TIDE, URL, upload
@@ -103,7 +106,88 @@ def test_a_job_is_cancelled_before_and_while_it_runs(
     assert seen
     assert [job_of(client, job["id"])["state"] for job in (first, second)] == ["cancelled", "cancelled"]
     states = [row["state"] for row in client.get(f"{URL}/documents").json()["items"]]
-    assert states == ["failed", "failed"]
+    assert states == ["failed", "indexed"]  # what was complete when the second was cancelled stays
+
+
+def archive(**files: str) -> bytes:
+    packed = io.BytesIO()
+    with ZipFile(packed, "w") as file:
+        for name, text in files.items():
+            file.writestr(f"{name}.md", text)
+    return packed.getvalue()
+
+
+def index_of(client: TestClient) -> set[str]:
+    services = client.app.state.services
+    with Session(services.engine) as db:
+        collection = db.scalars(select(Collection)).one()
+        assert collection.hidden == []
+        return set(indexing.indexed_sources(services.folder_of(collection).index))
+
+
+@pytest.mark.parametrize(("error", "state"), [(indexing.Cancelled, "cancelled"), (OSError, "failed")])
+def test_a_job_that_ends_early_records_what_it_has_indexed_and_removes_replaced_text(
+    client: TestClient, monkeypatch: pytest.MonkeyPatch, error: type[BaseException], state: str
+) -> None:
+    def build_part(files: list[SourceFile], *args: Any, **options: Any) -> None:
+        real([file for file in files if file.source in ("ferry.md", "read.zip")], *args, **options)
+        raise error
+
+    old = archive(old=TIDE)
+    upload(client, {"ferry.md": FERRY, "tides.md": TIDE, "unread.zip": old})
+    work(client)
+    real = Index.build
+    monkeypatch.setattr(indexing.Index, "build", build_part)
+    new = archive(new=FERRY + TIDE)
+    files: dict[str, str | bytes] = {"ferry.md": FERRY + TIDE, "tides.md": TIDE + FERRY, "new.md": FERRY}
+    job = upload(client, {**files, "read.zip": new, "unread.zip": new}).json()["job"]
+    work(client)
+    assert job_of(client, job["id"])["state"] == state
+    rows = {row["name"]: row for row in client.get(f"{URL}/documents").json()["items"]}
+    assert {name for name, row in rows.items() if row["state"] == "indexed"} == {"ferry.md", "read.zip"}
+    assert rows["ferry.md"]["problem"] is None
+    assert "in part" in rows["read.zip"]["problem"] and "not indexed" in rows["tides.md"]["problem"]
+    assert index_of(client) == {"ferry.md", "read.zip/new.md"}
+    monkeypatch.setattr(indexing.Index, "build", real)
+    for row in rows.values():
+        client.post(f"{URL}/documents/{row['id']}/reindex")
+    work(client)
+    rows = {row["name"]: row for row in client.get(f"{URL}/documents").json()["items"]}
+    assert {row["problem"] for row in rows.values()} == {None}
+    assert index_of(client) == {*files, "read.zip/new.md", "unread.zip/new.md"}
+
+
+@pytest.mark.parametrize("values", [{"is_cancelled": True}, {"attempts": indexing.MOST_ATTEMPTS}])
+def test_replaced_text_is_hidden_once_its_job_is_ended_before_it_has_begun(
+    client: TestClient, values: dict[str, Any]
+) -> None:
+    upload(client, {"ferry.md": FERRY})
+    work(client)
+    job = upload(client, {"ferry.md": "# Ferry\n\nIt is closed.\n"}).json()["job"]
+    change(client, job["id"], **values)
+    services = client.app.state.services
+    with Session(services.engine) as db:
+        folder = services.folder_of(db.scalars(select(Collection)).one())
+        person = db.get_one(Job, job["id"]).asked_by
+    assert indexing._start_next_job(services.engine, folder, person) is None
+    with Session(services.engine) as db:
+        assert db.scalars(select(Collection)).one().hidden == ["ferry.md"]
+        assert {row.kind for row in db.scalars(select(Job))} == {"index", "remove"}
+    assert not client.post(f"{URL}/ask", json={"question": "When does the ferry leave?"}).json()["citations"]
+    work(client)
+    assert index_of(client) == set()
+
+
+def test_a_document_that_another_job_will_read_waits_for_it(client: TestClient) -> None:
+    upload(client, {"ferry.md": FERRY})
+    work(client)
+    first = upload(client, {"ferry.md": TIDE}).json()["job"]
+    upload(client, {"ferry.md": TIDE + FERRY})
+    client.post(f"{URL}/jobs/{first['id']}/cancel")
+    work(client)
+    assert [job["kind"] for job in client.get(f"{URL}/jobs").json()["items"]] == ["index"] * 3
+    [row] = client.get(f"{URL}/documents").json()["items"]
+    assert (row["state"], row["problem"]) == ("indexed", None)
 
 
 def test_a_worker_that_is_stopped_hands_its_job_back(client: TestClient) -> None:

@@ -21,6 +21,7 @@ from sqlalchemy.orm import Session
 
 from adaptive_rag.errors import ConfigurationError
 from adaptive_rag.server.accounts import USER_NAME
+from adaptive_rag.server.gate import Turns
 from adaptive_rag.server.roles import Role
 from adaptive_rag.server.settings import read_server_settings
 from adaptive_rag.server.tables import Event, User
@@ -255,6 +256,28 @@ def test_a_code_is_not_taken_twice(client: TestClient, provider: SmallProvider) 
     assert browser.get(f"{BACK}?{back}").status_code == 401
     browser.cookies.set("adaptive_rag_sign_in", secret)
     assert browser.get(f"{BACK}?{back}").status_code == 401
+
+
+def test_requests_to_the_provider_wait_for_the_turn_of_their_address(
+    client: TestClient, provider: SmallProvider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def record(turns: Turns, caller: str, work: Any, *arguments: Any) -> Any:
+        waited.append(caller)
+        return await run(turns, caller, work, *arguments)
+
+    waited, run = list[str](), Turns.run
+    monkeypatch.setattr(Turns, "run", record)
+    assert come_back(browser_of(client), provider).headers["location"] == "/"
+    assert waited == ["127.0.0.1"] * 2
+
+
+def test_a_provider_that_was_another_for_a_moment_is_asked_again(
+    client: TestClient, provider: SmallProvider
+) -> None:
+    provider.metadata = {"issuer": "https://evil.example"}
+    assert browser_of(client).get(BEGIN).status_code == 503
+    provider.metadata = {}
+    assert come_back(browser_of(client), provider).headers["location"] == "/"
 
 
 @pytest.mark.nightly

@@ -13,6 +13,8 @@ import psutil
 import pytest
 from sqlalchemy import text
 
+from adaptive_rag.server import database as databases
+from adaptive_rag.server.api import threads
 from adaptive_rag.testing import ScriptedChatModel
 from tests.postgres_server import empty_database
 from tests.server import test_isolation as isolation
@@ -125,6 +127,20 @@ def test_a_text_that_postgresql_cannot_keep_is_refused_and_not_a_fault(
             "a model": client.get("/v1/models/%00"),
         }
         assert {name: answer.text for name, answer in answers.items() if answer.status_code >= 500} == {}
+
+
+def test_a_search_that_takes_too_long_is_cancelled_and_the_database_answers_others(
+    serve_samples: Serve, database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(databases, "SLOW_STATEMENT_SECONDS", 0.2)
+    monkeypatch.setattr(
+        threads, "filter_by_words", lambda query, _: query.where(text("pg_sleep(60) IS NULL"))
+    )
+    with serve_samples(database=database) as client:
+        begin(client)
+        slow = client.get(f"{API}/threads", params={"search": "ferry"})
+        assert (slow.status_code, "takes too long" in slow.json()["detail"]) == (503, True)
+        assert client.get(f"{API}/collections").status_code == 200
 
 
 @contextmanager

@@ -65,13 +65,17 @@ def test_sigterm_ends_a_stream_with_a_problem_and_hands_jobs_back(
     job = httpx.post(f"{url}{URL}/documents", files=files, timeout=30).json()["job"]["id"]
     shown = f"{url}{URL}/jobs/{job}"
     wait_for(lambda: httpx.get(shown, timeout=30).json()["done"], "the job is in the middle of its text", 120)
-    with httpx.stream("POST", f"{url}{URL}/ask/events", json=QUESTION, timeout=60) as stream:
+    with (
+        httpx.stream("GET", f"{shown}/events", timeout=60) as followed,
+        httpx.stream("POST", f"{url}{URL}/ask/events", json=QUESTION, timeout=60) as stream,
+    ):
         assert stream.status_code == 200
         events = iter(stream.iter_lines())
         assert next(events).startswith("event: ")
         wait_for(lambda: silent_model.calls, "the model is asked", 30)
         process.send_signal(signal.SIGTERM)
         lines = [line for line in events if line]
+        assert "event: end" not in list(followed.iter_lines())
     assert lines[-2] == "event: problem"
     problem = json.loads(lines[-1].removeprefix("data: "))
     assert (problem["status"], problem["detail"]) == (

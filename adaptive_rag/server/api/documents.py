@@ -8,7 +8,6 @@ from enum import StrEnum
 from pathlib import PurePosixPath
 from typing import Annotated, Any, Self
 
-from anyio import CapacityLimiter, to_thread
 from fastapi import APIRouter, Depends, Query
 from fastapi.responses import FileResponse
 from pydantic import ConfigDict, Field
@@ -21,6 +20,7 @@ from adaptive_rag.server.api.forms import Form, Page, WindowQuery, fetch_page
 from adaptive_rag.server.api.jobs import JobShown, add_job
 from adaptive_rag.server.calls import CollectionCall, ManageCall, ReadCall, RowId, WriteCall
 from adaptive_rag.server.folders import LONGEST_NAME, version_of
+from adaptive_rag.server.gate import Turns
 from adaptive_rag.server.indexing import indexed_sources, sources_by_document
 from adaptive_rag.server.problems import Problem, not_found
 from adaptive_rag.server.tables import Document, Note
@@ -31,7 +31,9 @@ router = APIRouter(prefix="/collections/{collection}/documents", tags=["document
 LONGEST_TEXT = 100_000
 # Requests that add or remove files may wait a minute for the lock of their collection. They have worker
 # threads of their own, so that other requests do not wait with them.
-FILE_CHANGES = CapacityLimiter(8)
+FILE_CHANGES = Turns(8)
+# A read of any part of a text loads the whole document.
+TEXT_READS = Turns(2)
 EXAMPLE: dict[str, Any] = {
     "id": "0d3f9d1f2a664ef1bb4a3b7c8a3c5f0e", "name": "reports/2024.pdf", "state": "indexed", "bytes": 48213,
     "chunks": 31, "problem": None, "notes": ["3 of 12 pages hold no text"], "added": "2026-05-04T10:00:00Z",
@@ -203,7 +205,7 @@ def show_document(row: ReadableDocument, call: ReadCall) -> DocumentFacts:
 
 
 @router.get("/{document}/text")
-def show_text(
+async def show_text(
     row: ReadableDocument,
     call: ReadCall,
     source: Source = None,
@@ -211,6 +213,10 @@ def show_text(
     length: Annotated[int, Query(ge=1, le=LONGEST_TEXT)] = LONGEST_TEXT,
 ) -> Text:
     """Show the text of a document as it is indexed; the spans of citations count in this text."""
+    return await TEXT_READS.run(call.caller.id, _read_text, row, call, source, start, length)
+
+
+def _read_text(row: Document, call: CollectionCall, source: str | None, start: int, length: int) -> Text:
     name, chunks = read_document_chunks(call, row, source)
     start, end, total_length, text = cut_text(chunks, start, start + length)
     passages = [
@@ -239,8 +245,12 @@ def cut_text(chunks: Sequence[Chunk], start: int, end: int) -> tuple[int, int, i
 
 
 @router.get("/{document}/outline")
-def show_outline(row: ReadableDocument, call: ReadCall, source: Source = None) -> Outline:
+async def show_outline(row: ReadableDocument, call: ReadCall, source: Source = None) -> Outline:
     """Show where the sections and pages of a document begin in its text."""
+    return await TEXT_READS.run(call.caller.id, _read_outline, row, call, source)
+
+
+def _read_outline(row: Document, call: CollectionCall, source: str | None) -> Outline:
     name, chunks = read_document_chunks(call, row, source)
     total_length = chunks[-1]["end"] if chunks else 0
     return Outline(source=name, length=total_length, stretches=_outline_between(chunks, 0, total_length))
@@ -305,7 +315,7 @@ async def delete_document(row: ReadableDocument, call: WriteCall) -> JobShown:
 @router.post("/delete", status_code=202)
 async def delete_documents(removal: Removal, call: WriteCall) -> JobShown:
     """Delete several documents with one job; ids of documents that no longer exist are ignored."""
-    return await to_thread.run_sync(_delete, removal, call, limiter=FILE_CHANGES)
+    return await FILE_CHANGES.run(call.caller.id, _delete, removal, call)
 
 
 def _delete(removal: Removal, call: WriteCall) -> JobShown:

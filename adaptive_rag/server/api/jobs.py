@@ -14,7 +14,7 @@ from sqlalchemy import select
 
 from adaptive_rag.server.api.forms import Form, Page, WindowQuery, fetch_page
 from adaptive_rag.server.calls import CollectionCall, ReadCall, RowId, WriteCall
-from adaptive_rag.server.followers import Follower
+from adaptive_rag.server.followers import Follower, Stopped
 from adaptive_rag.server.tables import Job, JobState
 
 router = APIRouter(prefix="/collections/{collection}/jobs", tags=["jobs"])
@@ -105,13 +105,17 @@ async def follow_job(
 ) -> AsyncIterator[ServerSentEvent]:
     """Follow a job: an event "progress" after each change, and "end" with the last state.
 
-    If the job was deleted, or the caller may no longer read it, the data of "end" is empty.
+    If the job was deleted, or the caller may no longer read it, the data of "end" is empty. If the server is
+    stopped, the stream ends without "end".
     """
     shown: JobShown | None = JobShown.model_validate(follower.job)
     while shown is not None and shown.ended is None:
         yield ServerSentEvent(event="progress", data=shown)
         previous = shown
         while shown == previous:
-            row = await follower.next()
+            try:
+                row = await follower.next()
+            except Stopped:
+                return
             shown = JobShown.model_validate(row) if row is not None else None
     yield ServerSentEvent(event="end", data=shown.model_dump(mode="json") if shown else {})

@@ -11,8 +11,8 @@ from pydantic import AfterValidator, Field
 from sqlalchemy import Select, select
 
 from adaptive_rag.index.sources import join_chunks, read_chunks
-from adaptive_rag.server.api.documents import ReadableDocument, read_document_chunks
-from adaptive_rag.server.api.forms import Form, Page, WindowQuery, fetch_page
+from adaptive_rag.server.api.documents import TEXT_READS, ReadableDocument, read_document_chunks
+from adaptive_rag.server.api.forms import Form, Page, Window, WindowQuery, fetch_page
 from adaptive_rag.server.calls import COUNT_CHANGE, CollectionCall, ReadCall, RowId
 from adaptive_rag.server.database import release_connection
 from adaptive_rag.server.indexing import indexed_sources, sources_by_document
@@ -81,11 +81,15 @@ OwnNote = Annotated[Note, Depends(_find_note)]
 
 
 @router.get("")
-def list_notes(row: ReadableDocument, call: ReadCall, window: WindowQuery) -> Page[NoteShown]:
+async def list_notes(row: ReadableDocument, call: ReadCall, window: WindowQuery) -> Page[NoteShown]:
     """List your notes in a document, in the order of its text.
 
     If the document has changed, a note is found again by its words.
     """
+    return await TEXT_READS.run(call.caller.id, _find_notes, row, call, window)
+
+
+def _find_notes(row: Document, call: CollectionCall, window: Window) -> Page[NoteShown]:
     query = select_own_notes(call, row).order_by(Note.source, Note.start, Note.created, Note.id)
     page = fetch_page(call.db, query, window, lambda note: note)
     release_connection(call.db)

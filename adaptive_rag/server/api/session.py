@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Annotated
 
 from fastapi import APIRouter, Request, Response
+from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import RedirectResponse
 from pydantic import Field
 from sqlalchemy.orm import Session
@@ -22,8 +24,9 @@ from adaptive_rag.server.api.forms import Form
 from adaptive_rag.server.audit import SIGNED_IN, address_of, has_signed_in_from, record_event
 from adaptive_rag.server.calls import COUNT_CHANGE, AnyCall
 from adaptive_rag.server.database import Db, release_connection
+from adaptive_rag.server.gate import Turns
 from adaptive_rag.server.machine import network_of
-from adaptive_rag.server.oidc import SIGN_IN_COOKIE, SIGN_IN_SECONDS, NotSignedIn, SignIn
+from adaptive_rag.server.oidc import SIGN_IN_COOKIE, SIGN_IN_SECONDS, NotSignedIn, Person, Provider, SignIn
 from adaptive_rag.server.passwords import LONGEST, hash_password, needs_rehash, verify_password
 from adaptive_rag.server.problems import Problem, require_found
 from adaptive_rag.server.roles import Role, roles_within
@@ -32,6 +35,8 @@ from adaptive_rag.server.settings import ServerSettings
 from adaptive_rag.server.tables import Token, User
 
 router = APIRouter(tags=["account"])
+# Requests to the provider, in turns of the addresses that sign in: it may be slow.
+_PROVIDER_REQUESTS = Turns(8)
 Password = Annotated[str, Field(max_length=LONGEST, examples=["correct horse battery"])]
 
 
@@ -126,27 +131,41 @@ def sign_out(call: AnyCall, response: Response) -> None:
 
 
 @router.get("/session/provider", status_code=302, response_class=RedirectResponse)
-def sign_in_at_provider(services: ServicesDep, request: Request) -> RedirectResponse:
+async def sign_in_at_provider(services: ServicesDep, request: Request) -> RedirectResponse:
     """Redirect a browser to the provider's sign-in."""
     provider = require_found(services.provider, "provider")
-    services.rates.count_sign_in(address_of(request))
-    sign_in_state = SignIn.begin()
-    response = RedirectResponse(provider.sign_in_address(sign_in_state, _return_address(request)), 302)
+    address, sign_in_state = address_of(request), SignIn.begin()
+    services.rates.count_sign_in(address)
+    begin = partial(provider.sign_in_address, sign_in_state, _return_address(request))
+    response = RedirectResponse(await _PROVIDER_REQUESTS.run(network_of(address), begin), 302)
     _set_cookie(response, SIGN_IN_COOKIE, sign_in_state.secret, SIGN_IN_SECONDS, services.settings)
     return response
 
 
 @router.get("/session/provider/return", status_code=302, response_class=RedirectResponse)
-def return_from_provider(
+async def return_from_provider(
     services: ServicesDep, db: Db, request: Request, code: str = "", state: str = ""
 ) -> RedirectResponse:
     """Sign in a person who returns from the provider, and redirect the browser to the page."""
-    provider = require_found(services.provider, "provider")
-    services.rates.count_sign_in(address_of(request))
+    provider, address = require_found(services.provider, "provider"), address_of(request)
+    services.rates.count_sign_in(address)
     sign_in_state = SignIn(request.cookies.get(cookie_name(SIGN_IN_COOKIE, services.settings), ""))
+    fetch = partial(provider.fetch_person, sign_in_state, code, state, _return_address(request))
     try:
-        person = provider.fetch_person(sign_in_state, code, state, _return_address(request))
-        user = find_or_create_provider_user(db, provider.issuer, person.subject, person.name)
+        found: Person | NotSignedIn = await _PROVIDER_REQUESTS.run(network_of(address), fetch)
+    except NotSignedIn as error:
+        found = error
+    return await run_in_threadpool(_end_provider_sign_in, services, provider, db, request, found)
+
+
+def _end_provider_sign_in(
+    services: Services, provider: Provider, db: Session, request: Request, found: Person | NotSignedIn
+) -> RedirectResponse:
+    """Start the session of a person whom the provider has signed in, or record why it has not."""
+    try:
+        if isinstance(found, NotSignedIn):
+            raise found
+        user = find_or_create_provider_user(db, provider.issuer, found.subject, found.name)
         if user.is_disabled:
             raise NotSignedIn("the account is disabled")
     except NotSignedIn as error:

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterator, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Sequence
 from datetime import datetime
-from functools import partial
 from typing import Annotated, Literal
 from urllib.parse import quote
 
@@ -34,9 +32,9 @@ from adaptive_rag.server.calls import (
     ThreadCall,
 )
 from adaptive_rag.server.conversations import TurnShown, make_title, public_decisions
-from adaptive_rag.server.database import release_connection
+from adaptive_rag.server.database import limit_statements, release_connection
 from adaptive_rag.server.exports import FILE_KINDS, FileKind
-from adaptive_rag.server.gate import RETRY_AFTER_SECONDS
+from adaptive_rag.server.gate import RETRY_AFTER_SECONDS, Turns
 from adaptive_rag.server.problems import busy, require_found
 from adaptive_rag.server.quotas import check_quota, check_turns
 from adaptive_rag.server.roles import Action
@@ -47,10 +45,10 @@ from adaptive_rag.text.visible import visible
 router = APIRouter(tags=["threads"])
 # MuPDF must not run in two threads at a time. Requests that wait for it occupy no worker thread.
 _file_limiter = CapacityLimiter(1)
-# A search of many long threads takes seconds of a database connection and a processor.
-_search_limiter = CapacityLimiter(2)
-# Ids of the callers with an export or a search that runs or waits: one each, so that nobody blocks the others.
-_export_callers, _searching_callers = set[str](), set[str]()
+# Ids of the callers with an export in progress or waiting: one export each, so that nobody blocks the others.
+_export_callers = set[str]()
+# A search of many long threads takes seconds.
+_searches = Turns(2)
 
 Title = Annotated[
     str,
@@ -161,29 +159,14 @@ async def list_threads(
 ) -> Page[ThreadFound]:
     """List your threads and those that are shared with you, the most recently continued first."""
     words = split_words(search)
-    find = partial(_find_threads, call, window, collection, words)
     if not words:
-        return await run_in_threadpool(find)
+        return await run_in_threadpool(_find_threads, call, window, collection, words)
     call.services.rates.count_heavy_read(call.caller)
-    with _one_each(_searching_callers, call.caller.id, "A search of yours is still running. Wait for it."):
-        return await to_thread.run_sync(find, limiter=_search_limiter)
+    return await _searches.run(call.caller.id, _find_threads, call, window, collection, words)
 
 
-@contextmanager
-def _one_each(callers: set[str], caller_id: str, detail: str) -> Iterator[None]:
-    """Refuse (429) what a caller begins while something of the kind runs or waits for them already."""
-    if caller_id in callers:
-        raise busy(detail, RETRY_AFTER_SECONDS)
-    callers.add(caller_id)
-    try:
-        yield
-    finally:
-        callers.discard(caller_id)
-
-
-def _find_threads(
-    call: Call, window: Window, collection: str | None, words: Sequence[str]
-) -> Page[ThreadFound]:
+def _find_threads(call: Call, window: Window, collection: str | None, words: list[str]) -> Page[ThreadFound]:
+    limit_statements(call.db)
     query = filter_by_words(select_readable_threads(call.caller, OpenTo.COLLECTION), words)
     if collection is not None:
         query = query.where(
@@ -266,9 +249,14 @@ async def export_thread(
 
 async def _write_file(caller_id: str, kind: FileKind, shown: ThreadWithTurns) -> bytes:
     """Return a thread as a file; refuse (429) a second export of a caller at the same time."""
-    detail = "A file is being written for you already. Try again when it has come."
-    with _one_each(_export_callers, caller_id, detail):
+    if caller_id in _export_callers:
+        detail = "A file is being written for you already. Try again when it has come."
+        raise busy(detail, RETRY_AFTER_SECONDS)
+    _export_callers.add(caller_id)
+    try:
         return await to_thread.run_sync(kind.write, shown.title, shown.turns, limiter=_file_limiter)
+    finally:
+        _export_callers.discard(caller_id)
 
 
 def _file_name(title: str) -> str:

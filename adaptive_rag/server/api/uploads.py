@@ -6,20 +6,22 @@ import asyncio
 import hashlib
 import json
 import logging
+import os
 import shutil
 import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import ExitStack
 from datetime import timedelta
-from typing import Annotated
+from tempfile import SpooledTemporaryFile
+from typing import Annotated, BinaryIO, cast
 
-from anyio import to_thread
 from fastapi import APIRouter, Depends, Header, Request
 from fastapi.concurrency import run_in_threadpool
 from pydantic import ConfigDict, Field
 from sqlalchemy import delete, select
 from sqlalchemy.exc import SQLAlchemyError
 from starlette.datastructures import FormData, UploadFile
+from starlette.formparsers import MultiPartException, MultiPartParser
 from starlette.requests import ClientDisconnect
 from starlette.types import Message
 
@@ -31,13 +33,13 @@ from adaptive_rag.server.api.forms import Form
 from adaptive_rag.server.calls import ReadCall, WriteCall
 from adaptive_rag.server.folders import StoredFile, normalize_name, version_of
 from adaptive_rag.server.problems import Problem
-from adaptive_rag.server.tables import Document, Upload, now
+from adaptive_rag.server.tables import Document, Upload, new_id, now
 
 _log = logging.getLogger(__name__)
 router = APIRouter(prefix="/collections/{collection}/documents", tags=["documents"])
 MEGABYTE = 1_000_000
 MOST_FILES = 1000
-# Time limit of an upload: SECONDS_TO_BEGIN, and one second more for each LEAST_BYTES_PER_SECOND received.
+# An upload may at no time be so many seconds behind LEAST_BYTES_PER_SECOND.
 SECONDS_TO_BEGIN = 30
 LEAST_BYTES_PER_SECOND = 10_000
 KEYS_KEPT = timedelta(days=1)
@@ -71,28 +73,69 @@ async def _receive_files(call: WriteCall) -> AsyncIterator[list[UploadFile]]:
     if not request.headers.get("content-type", "").lower().startswith("multipart/form-data"):
         raise Problem(415, "Send the documents as multipart/form-data.")
     await run_in_threadpool(call.db.close)  # a slow upload must not hold a database connection
-    form = await _read_form(request, call.services.settings.max_upload_megabytes * MEGABYTE)
+    store = SpooledTemporaryFile[bytes](max_size=MEGABYTE)
     try:
+        form = await _read_form(request, call.services.settings.max_upload_megabytes * MEGABYTE, store)
         files = [file for _, file in form.multi_items() if not isinstance(file, str)]
         if not files or len(files) < len(form.multi_items()):
             raise Problem(422, "The form must hold files, each with its name, and nothing else.")
         yield files
     finally:
-        await form.close()
+        await run_in_threadpool(store.close)
 
 
-async def _read_form(request: Request, max_bytes: int) -> FormData:
+class _StoredPart:
+    """A file of a form: a part of the temporary file that holds all of them."""
+
+    def __init__(self, store: SpooledTemporaryFile[bytes]) -> None:
+        self._store = store
+        self._start, self._position, self._length = 0, 0, 0
+
+    def write(self, data: bytes) -> None:
+        """Add data. Nothing may have been written to another part since this one's first data."""
+        end = self._store.seek(0, os.SEEK_END)
+        self._start = end - self._length
+        self._store.write(data)
+        self._length += len(data)
+
+    def seek(self, position: int) -> None:
+        """Read from a position."""
+        self._position = position
+
+    def read(self, size: int) -> bytes:
+        """Read so many bytes, or those that are left."""
+        self._store.seek(self._start + self._position)
+        data = self._store.read(min(size, self._length - self._position))
+        self._position += len(data)
+        return data
+
+
+class _FormParser(MultiPartParser):
+    """A parser of forms that writes all files to one: each by itself would take memory or a file handle."""
+
+    def __init__(self, request: Request, store: SpooledTemporaryFile[bytes]) -> None:
+        super().__init__(request.headers, request.stream(), max_files=MOST_FILES, max_fields=0)
+        self._store = store
+
+    def on_headers_finished(self) -> None:
+        """Begin a part of the form."""
+        super().on_headers_finished()
+        if self._current_part.file is not None:
+            self._current_part.file.file = cast(BinaryIO, _StoredPart(self._store))
+
+
+async def _read_form(request: Request, max_bytes: int, store: SpooledTemporaryFile[bytes]) -> FormData:
     too_large = Problem(
         413, f"An upload may have {max_bytes // MEGABYTE:,} MB (server.max_upload_megabytes)."
     )
     length = request.headers.get("content-length", "")
     if length.isdecimal() and int(length) > max_bytes + AROUND_FILES:
         raise too_large
-    received, started = 0, time.monotonic()
+    received, deadline = 0, time.monotonic() + SECONDS_TO_BEGIN
 
     async def receive() -> Message:
-        nonlocal received
-        deadline = started + SECONDS_TO_BEGIN + received / LEAST_BYTES_PER_SECOND
+        nonlocal received, deadline
+        deadline = min(deadline, time.monotonic() + SECONDS_TO_BEGIN)
         try:
             async with asyncio.timeout(deadline - time.monotonic()):
                 message = await request.receive()
@@ -104,12 +147,15 @@ async def _read_form(request: Request, max_bytes: int) -> FormData:
                 {"Connection": "close"},
             ) from None
         received += len(message.get("body", b""))
+        deadline += len(message.get("body", b"")) / LEAST_BYTES_PER_SECOND
         if received > max_bytes + AROUND_FILES:
             raise too_large
         return message
 
     try:
-        return await Request(request.scope, receive).form(max_files=MOST_FILES, max_fields=0)
+        return await _FormParser(Request(request.scope, receive), store).parse()
+    except MultiPartException as error:
+        raise Problem(400, error.message) from None
     except ClientDisconnect:
         raise Problem(400, "The upload was interrupted. Nothing of it was stored.") from None
     except OSError as error:  # the folder of temporary files is full
@@ -138,7 +184,7 @@ async def upload_documents(
     A file's name may have folders, as in "reports/2024.pdf". With an Idempotency-Key, the same request can be
     repeated within a day, and gets the first answer again.
     """
-    return await to_thread.run_sync(_upload, files, call, idempotency_key, limiter=FILE_CHANGES)
+    return await FILE_CHANGES.run(call.caller.id, _upload, files, call, idempotency_key)
 
 
 def _upload(files: list[UploadFile], call: WriteCall, key: str | None) -> Accepted:
@@ -163,7 +209,7 @@ def _find_earlier_answer(
 ) -> Accepted | Upload | None:
     """Return the stored answer for an idempotency key, or a new row to store it in; None without a key.
 
-    Expired keys are deleted.
+    Nothing is written here, since SQLite lets nobody else write until the upload is committed.
     """
     if key is None:
         return None
@@ -171,8 +217,8 @@ def _find_earlier_answer(
         [call.collection.id, sorted((name, file.digest) for name, file in stored_files.items())]
     )
     digest = hashlib.sha256(content.encode()).hexdigest()
-    call.db.execute(delete(Upload).where(Upload.created < now() - KEYS_KEPT))
-    existing = call.db.get(Upload, (call.caller.id, key))
+    same_key = select(Upload).where(Upload.user_id == call.caller.id, Upload.key == key)
+    existing = call.db.scalar(same_key.where(Upload.created >= now() - KEYS_KEPT))
     if existing is None:
         return Upload(user_id=call.caller.id, key=key, digest=digest)
     if existing.digest != digest:
@@ -204,19 +250,20 @@ def _publish_documents(
     replaced = {version_of(row) for row in existing.values()}
     rows = []
     for name, file in stored_files.items():
-        row = existing.get(name) or Document(collection_id=collection.id, name=name)
+        row = existing.get(name) or Document(id=new_id(), collection_id=collection.id, name=name)
         row.digest, row.size, row.added_by, row.added = file.digest, file.size, call.caller.id, now()
         rows.append(row)
-    db.add_all(rows)
-    db.flush()
     versions = {version_of(row) for row in rows}
     try:
         for row in rows:
             folder.publish(stored_files[row.name].folder, row)
+        folder.flush()
+        db.add_all(rows)
         accepted = queue_documents(call, rows)
         call.record_event("document.upload", f"{collection.name}: {', '.join(stored_files)}")
         if answer_row:
             answer_row.answer = accepted.model_dump(mode="json")
+            db.execute(delete(Upload).where(Upload.created < now() - KEYS_KEPT))
             db.add(answer_row)
         db.commit()
     except (OSError, SQLAlchemyError):
