@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -103,7 +103,7 @@ def _split(text: SourceText, sizer: _ChunkSizer, overlap: float, notes: list[str
         notes.append(f"{sizer.oversized} {one if sizer.oversized == 1 else many} cut")
 
 
-def _cut_metadata(metadata: Mapping[str, Any]) -> dict[str, Any]:
+def _cut_metadata(metadata: dict[str, Any]) -> dict[str, Any]:
     """Return metadata with long texts cut, and without what then exceeds the room; the last come first."""
     kept, room = dict[str, Any](), LONGEST_METADATA
     for name, value in reversed(metadata.items()):  # the loaders' own fields, such as the row, are last
