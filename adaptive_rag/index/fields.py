@@ -191,4 +191,7 @@ def _to_comparable(value: Any) -> Any:
     """Return a value if it can be compared (text, number, boolean, or a list of these), else None."""
     if isinstance(value, list | tuple):
         return [part for part in value if isinstance(part, str | int | float)] or None
-    return value if isinstance(value, str | int | float) and value != "" else None
+    is_comparable = (
+        isinstance(value, str | int | float) and value != "" and value == value
+    )  # NaN is not itself
+    return value if is_comparable else None
