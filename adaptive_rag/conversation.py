@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
-from contextlib import contextmanager
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
@@ -20,6 +21,10 @@ if TYPE_CHECKING:
 
 FILE = "conversations.sqlite"
 MAX_NAME = 200
+# A conversation has one of so many lock files, by its name.
+_LOCKS = 16
+# Another program is answering if a lock is not free after this time.
+_SOON_SECONDS = 0.2
 NAMESPACE = ("adaptive_rag", "profiles")
 # In characters. The profile becomes part of the prompt and the query of every contextual question.
 MAX_PROFILE = 2_000
@@ -68,9 +73,10 @@ def open_sqlite(file: Path) -> Iterator[tuple[SqliteSaver, SqliteStore]]:
 class Threads:
     """The conversations and profiles of one SQLite file, which is open inside a `with` block."""
 
-    def __init__(self, saver: SqliteSaver, store: SqliteStore) -> None:
+    def __init__(self, saver: SqliteSaver, store: SqliteStore, file: Path) -> None:
         self.saver = saver
         self.store = store
+        self._file = file
 
     @classmethod
     @contextmanager
@@ -78,18 +84,47 @@ class Threads:
         """Open the file, by default the one in the user's own folder; create it if it is missing.
 
         Raises:
-            ConfigurationError: the file cannot be opened, or is not a database.
+            ConfigurationError: the file cannot be opened, is not a database, or later cannot be written.
         """
+        from filelock import FileLock
+
         file = Path(path) if path is not None else home() / FILE
+        advice = "Pass another file with --file, or move this one away."
+        with ExitStack() as stack:
+            try:
+                make_folder(file.parent)
+                with FileLock(f"{file}.lock", mode=0o600):  # two programs may create the tables at once
+                    saver, store = stack.enter_context(open_sqlite(file))
+            except (OSError, sqlite3.DatabaseError) as error:
+                raise ConfigurationError(
+                    f"The conversations in {str(file)!r} cannot be opened: {error}. {advice}"
+                ) from error
+            try:
+                yield cls(saver, store, file)
+            except sqlite3.DatabaseError as error:
+                raise ConfigurationError(
+                    f"The conversations in {str(file)!r} cannot be read or written: {error}. {advice}"
+                ) from error
+
+    @contextmanager
+    def turn(self, name: str, on_wait: Callable[[], object]) -> Iterator[None]:
+        """Keep other programs from continuing a conversation: each of them writes all of its turns.
+
+        If another one is doing so, call `on_wait` and wait until it has finished.
+        """
+        from filelock import FileLock, Timeout
+
+        number = zlib.crc32(name.encode(errors="surrogatepass")) % _LOCKS
+        lock = FileLock(f"{self._file}.lock{number}", mode=0o600)
         try:
-            make_folder(file.parent)
-            with open_sqlite(file) as (saver, store):
-                yield cls(saver, store)
-        except (OSError, sqlite3.DatabaseError) as error:
-            raise ConfigurationError(
-                f"The conversations in {str(file)!r} cannot be opened: {error}. Pass another file with "
-                "--file, or move this one away."
-            ) from error
+            lock.acquire(timeout=_SOON_SECONDS)
+        except Timeout:
+            on_wait()
+            lock.acquire()
+        try:
+            yield
+        finally:
+            lock.release()
 
     def names(self) -> list[Thread]:
         """Return the conversations, most recently continued first."""

@@ -13,6 +13,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache, lru_cache
+from itertools import islice
 from typing import Any, Literal, Protocol, TypeVar
 
 import numpy as np
@@ -28,6 +29,8 @@ T = TypeVar("T")
 # Limits of a condition: characters, and parentheses and `not` together.
 LONGEST = 2000
 DEEPEST = 50
+# How many fields a message names, and how many are compared with a misspelt name.
+MOST_NAMED, MOST_COMPARED = 50, 2_000
 # What to write instead, by the token that the grammar expects where a condition cannot be parsed.
 HINTS = {
     "TEXT": "Write a value there, as in: kind = pdf",
@@ -271,8 +274,10 @@ def _known_field(name: str, kinds: Mapping[str, Kind]) -> tuple[str, Kind]:
     field_name = next((field for field in kinds if field.casefold() == name.casefold()), None)
     if field_name is not None:
         return field_name, kinds[field_name]
-    hint = did_you_mean(name, kinds)
-    raise InputError(f"No passage has the field {name!r}.{hint} The fields are: {', '.join(kinds)}.")
+    names = list(islice(kinds, MOST_NAMED))
+    more = f" and {len(kinds) - len(names):,} more" if len(kinds) > len(names) else ""
+    hint = did_you_mean(name, islice(kinds, MOST_COMPARED))
+    raise InputError(f"No passage has the field {name!r}.{hint} The fields are: {', '.join(names)}{more}.")
 
 
 def _value(field: str, kind: Kind, text: str) -> Any:

@@ -115,7 +115,7 @@ def _read_line(line: str, where: str, labelled: bool) -> QuestionLine:
     expected = 'expected an object like {"text": "..."}.'
     try:
         row = json.loads(line)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise ConfigurationError(f"{where} is not JSON ({error}); {expected}") from None
     text = row.get("text", row.get("question")) if isinstance(row, dict) else None
     if not isinstance(text, str):

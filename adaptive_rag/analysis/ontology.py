@@ -88,8 +88,10 @@ def load_ontology(path: str | Path) -> Ontology:
     """
     file = Path(path).expanduser()
     try:
+        if file.exists() and not file.is_file():
+            raise OSError("it is not a file")
         text = file.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
+    except (OSError, ValueError) as error:
         raise ConfigurationError(
             f"The ontology {str(path)!r} cannot be read ({error}). "
             "Expected a YAML file in UTF-8: category -> terms."
@@ -103,7 +105,7 @@ def parse_ontology(text: str, *, name: str = "ontology") -> Ontology:
 
     try:
         root = yaml.compose(text, Loader=yaml.SafeLoader)
-    except yaml.YAMLError as error:
+    except (yaml.YAMLError, RecursionError) as error:
         mark = getattr(error, "problem_mark", None)
         where = f" at line {mark.line + 1}" if mark else ""
         problem = getattr(error, "problem", None) or str(error)

@@ -164,7 +164,7 @@ def _read_learned(file: Path, changed: int) -> LearnedWeights:
         has_known_families = set(weights) <= set(LEARNED_FAMILIES)
         if not has_known_families or shapes != {(types,)} or embedding.shape != (384, types):
             raise ValueError("its weights do not have the families and shapes of a router")
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
         raise ConfigurationError(
             f"What the router learned, {str(file)!r}, cannot be used: {error}. "
             "Remove the file to go back to the router as shipped, or learn again with: "

@@ -41,7 +41,7 @@ _NOTE_MARK = re.compile(
     r"(?<=[\w.,;:!?”\"’')])\[(?:citation needed|not in citation given)\]|"
     # not "O((log N)³)" and "[m]²", where it is a power or a unit
     r"(?<=[.,;:!?”\"])[¹²³⁴-⁹⁰]+|"
-    r"(?P<before>[\w’'-]+|[.,;:!?”\"’')])[ \t]?(?:\[\d{1,3}(?:[,–-][ ]?\d{1,3})*\])+"
+    r"(?P<before>(?<![\w’'-])[\w’'-]+|[.,;:!?”\"’')])[ \t]?(?:\[\d{1,3}(?:[,–-][ ]?\d{1,3})*\])+"
 )
 # Words after which a reference mark is part of the sentence
 _BEFORE_REFERENCE = frozenset("in of by see cf from and or to with at eq ref refs than".split())

@@ -17,7 +17,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from functools import cache, cached_property, lru_cache
 from pathlib import PurePath
 from typing import NamedTuple
 
@@ -142,20 +142,29 @@ def find_newest_versions(
     if read_time(question) or asks_about_past(question):
         return {}
     read = {passage["source"] for passage in passages}
-    newest = dict[str, str]()
+    names = cache(lambda: [(other, other.lower()) for other in list_sources()])
+    versions_of, newest = dict[str, list[tuple[Time, str]]](), dict[str, str]()
     for source in dict.fromkeys(passage["source"] for passage in passages):
         time, name = read_time(title_of(source)), _find_origin(source, "").name
         if time is None or not (time.version or is_version(first_text(source))):
             continue
-        longest_word = max(name.split(), key=len, default="")  # most names lack it
-        for other in list_sources():
-            if longest_word in other.lower() and _find_origin(other, "").name == name:
-                other_time = read_time(title_of(other))
-                if other_time and other_time.is_after(time):
-                    time, newest[source] = other_time, other
+        if name not in versions_of:
+            versions_of[name] = list(_find_versions(name, names()))
+        for other_time, other in versions_of[name]:
+            if other_time.is_after(time):
+                time, newest[source] = other_time, other
     # of several older versions, the best-ranked one
     older = {other: source for source, other in reversed(newest.items()) if other not in read}
     return {source: other for other, source in older.items()}
+
+
+def _find_versions(name: str, sources: Iterable[tuple[str, str]]) -> Iterator[tuple[Time, str]]:
+    """Yield the time and the source of each version of a document; a source comes with its lower case."""
+    longest_word = max(name.split(), key=len, default="")  # most names lack it
+    for source, lowered in sources:
+        is_version_of = longest_word in lowered and _find_origin(source, "").name == name
+        if is_version_of and (time := read_time(title_of(source))):
+            yield time, source
 
 
 @dataclass(frozen=True)

@@ -1,9 +1,14 @@
 """The command line interface, `adaptive-rag`."""
 
+import errno
+import os
 import sys
 from io import TextIOWrapper
 from traceback import format_exception
 from types import TracebackType
+
+# Why an output cannot be written: the disk or a quota is used up, a limit is reached, a device fails.
+_OUTPUT_ERRORS = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO} if os.name != "nt" else {errno.ENOSPC}
 
 
 def main() -> None:
@@ -21,6 +26,13 @@ def main() -> None:
         # interrupted before a command began; a running command prints a fuller message
         sys.stderr.write("Interrupted.\n")
         sys.exit(130)
+    except OSError as error:
+        if error.errno not in _OUTPUT_ERRORS or error.filename is not None:
+            raise
+        # Without this, flushing at exit would raise a second error.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.stderr.write(f"Error: The output cannot be written: {error.strerror}.\n")
+        sys.exit(1)
 
 
 def _print_traceback(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -113,7 +114,8 @@ class _Conversation:
     def ask(self, question: str) -> None:
         """Ask a question and print its answer."""
         state = {"question": question, "user_context": self._ask_options.context}
-        self._last_output = answer_live(self._rag, state, self._config(), paths=self._ask_options.paths)
+        with self._turn(self._name):
+            self._last_output = answer_live(self._rag, state, self._config(), paths=self._ask_options.paths)
 
     def run_command(self, line: str) -> None:
         """Run a line that begins with a slash, such as `/thread NAME`."""
@@ -142,12 +144,16 @@ class _Conversation:
                 self._name, self._last_output = check_name(name), None
                 self.greet()
             case "delete", name if name:
-                self._threads.forget(name)
+                with self._turn(check_name(name)):
+                    self._threads.forget(name)
                 _print_dim(f"Deleted: {name!r}.")
             case _:
                 if command != "help":
                     _print_dim(f"/{command} is not a command, or the NAME after it is missing.")
                 _print_dim(HELP)
+
+    def _turn(self, name: str) -> AbstractContextManager[None]:
+        return self._threads.turn(name, lambda: print_note("Another chat is answering in this conversation."))
 
     def _config(self) -> dict[str, Any]:
         return {"configurable": {"thread_id": self._name}}

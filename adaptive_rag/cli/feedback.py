@@ -42,7 +42,7 @@ def feedback(
     label = next(name for name in ROUTED_TYPES if name == type.lower())
     try:
         parsed = json.loads(history) if history else []
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise ConfigurationError(f"--history is not valid JSON: {error}.") from error
     turns = parsed if isinstance(parsed, list) else [parsed]
     if not all(isinstance(turn, dict) and isinstance(turn.get("text"), str) for turn in turns):

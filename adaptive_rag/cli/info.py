@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from datetime import datetime
+from itertools import islice
 from typing import Any
 
 from adaptive_rag.cli import options
 from adaptive_rag.cli.output import print_fact, print_json, print_line, short_source, stdout
 from adaptive_rag.cli.route import active_routing, format_routing
+
+MOST_FIELDS = 100
 
 
 def info(index: options.Index = None, as_json: options.Json = False) -> None:
@@ -33,8 +36,12 @@ def info(index: options.Index = None, as_json: options.Json = False) -> None:
         if value not in (None, "", {}):
             print_line((f"  {name.replace('_', ' '):<{width}}  ", "dim"), _format_value(name, value))
     print_line("  Fields for --where:")
-    for name, description in fields.items():
-        print_fact([(f"    {name:<{max(map(len, fields))}}  ", "dim")], description)
+    shown = dict(islice(fields.items(), MOST_FIELDS))
+    width = max(map(len, shown), default=0)
+    for name, description in shown.items():
+        print_fact([(f"    {name:<{width}}  ", "dim")], description)
+    if len(fields) > len(shown):
+        print_line(f"    and {len(fields) - len(shown):,} more; --json lists them all")
     for note in notes:
         print_line(f"  Note: {short_source(note['source'])}: {note['text']}")
 

@@ -173,7 +173,8 @@ def confirm_config_file() -> None:
     from adaptive_rag.context.trusted import other_hosts
 
     hosts = list[str]()
-    with suppress(OSError, UnicodeDecodeError, tomllib.TOMLDecodeError), open(CONFIG_FILE, "rb") as file:
+    unreadable = OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError
+    with suppress(*unreadable), open(CONFIG_FILE, "rb") as file:
         hosts = other_hosts(tomllib.load(file))
     confirm_trust(Path(CONFIG_FILE), hosts, "names other machines:")
 

@@ -57,12 +57,19 @@ class _Terminal(Console):
 
 def stdout() -> Console:
     """Return the console for answers."""
-    return _Terminal(highlight=False, markup=False, emoji=False)
+    return _open_console(stderr=False)
 
 
 def stderr() -> Console:
     """Return the console for progress and messages."""
-    return _Terminal(stderr=True, highlight=False, markup=False, emoji=False)
+    return _open_console(stderr=True)
+
+
+def _open_console(*, stderr: bool) -> Console:
+    console = _Terminal(stderr=stderr, highlight=False, markup=False, emoji=False)
+    if console.width < 1:  # the variable COLUMNS is 0
+        console.width = 80
+    return console
 
 
 def _visible(part: Part) -> Part:
@@ -109,9 +116,16 @@ def print_fact(label: Sequence[Part], *parts: Part, style: str = "") -> None:
 
 
 def print_json(value: Any) -> None:
-    """Write one JSON value, and nothing else, to standard output; hidden characters are escaped."""
+    """Write one JSON value, and nothing else, to standard output; hidden characters are escaped.
+
+    What is not a number (NaN) or is infinite is null: JSON has no form for it.
+    """
     value = redact_known_all(value)
-    text = json.dumps(value, ensure_ascii=False, default=_as_json)
+    try:
+        text = json.dumps(value, ensure_ascii=False, default=_as_json, allow_nan=False)
+    except ValueError:
+        value = json.loads(json.dumps(value, default=_as_json), parse_constant=lambda _: None)
+        text = json.dumps(value, ensure_ascii=False)
     # Some terminals draw a line separator as a new line.
     hidden = {character for character in set(text) if is_hidden(character) or character in "\u2028\u2029"}
     text = text.translate({ord(character): json.dumps(character)[1:-1] for character in hidden})

@@ -70,7 +70,7 @@ def _addresses(value: Any, name: str = "") -> Iterator[str]:
     elif isinstance(value, str):
         if value.lstrip()[:1] in ("{", "["):
             # A group in the environment is JSON, in which "/" may be written as "\/".
-            with suppress(ValueError):
+            with suppress(ValueError, RecursionError):
                 yield from _addresses(json.loads(value), name)
                 return
         if "://" in value:
@@ -130,7 +130,7 @@ def _read() -> dict[str, tuple[str, bool]]:
         return {str(name): (str(digest), trusted is True) for name, (digest, trusted) in answers.items()}
     except FileNotFoundError:
         return {}
-    except (OSError, ValueError, TypeError, AttributeError) as error:
+    except (OSError, ValueError, TypeError, AttributeError, RecursionError) as error:
         raise ConfigurationError(
             f"The list of trusted files {str(_trust_file())!r} cannot be read: {error}. Delete it to be "
             "asked again."

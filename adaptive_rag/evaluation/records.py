@@ -119,7 +119,7 @@ def parse_json(text: str, complaint: str) -> Any:
     """
     try:
         return json.loads(text)
-    except json.JSONDecodeError as error:
+    except (ValueError, RecursionError) as error:
         raise ConfigurationError(f"{complaint}: {error}.") from error
 
 

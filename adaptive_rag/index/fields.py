@@ -5,15 +5,15 @@ from __future__ import annotations
 import json
 import re
 import textwrap
+from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import PurePath
 from types import MappingProxyType
 from typing import Any
 from urllib.parse import urlsplit
-
-import numpy as np
 
 from adaptive_rag.state import Chunk
 from adaptive_rag.where import Kind, Mask, kind_of
@@ -26,6 +26,19 @@ _NOT_FIELDS = frozenset(
 )
 # The number of values of a text field that are shown, and the most characters of each.
 EXAMPLES, SHOWN = 3, 40
+
+
+@dataclass(slots=True)
+class _Column:
+    """The values of a field that are not None, and the positions of their chunks: most fields are rare."""
+
+    positions: array[int] = field(default_factory=lambda: array("q"))
+    values: list[Any] = field(default_factory=list)
+
+    def add(self, position: int, value: Any) -> None:
+        if value is not None:
+            self.positions.append(position)
+            self.values.append(value)
 
 
 class Fields:
@@ -45,18 +58,21 @@ class Fields:
         # a source with copies has a list of names and a list of file names
         all_names: dict[str, Any] = {source: [source, *copies[source]] for source in copies}
         file_names = {source: [_file(name).name for name in names] for source, names in all_names.items()}
-        self._columns: dict[str, list[Any]] = {
+        own: dict[str, list[Any]] = {
             "source": [all_names.get(source, source) for source in sources],
             "file": [file_names.get(source, paths[source].name) for source in sources],
             "kind": [paths[source].suffix[1:].lower() or None for source in sources],
             "page": list(pages),
             "section": list(sections),
         }
-        # many chunks share one metadata object, so each object is read once
-        distinct = {id(values): values for values in metadata}.values()
-        for name in dict.fromkeys(name for values in distinct for name in values):
-            if name not in _NOT_FIELDS and name not in self._columns:
-                self._columns[name] = [_to_comparable(values.get(name)) for values in metadata]
+        self._columns = {name: _Column() for name in OWN_FIELDS}
+        for name, values in own.items():
+            for position, value in enumerate(values):
+                self._columns[name].add(position, value)
+        for position, document in enumerate(metadata):
+            for name, value in document.items():
+                if name not in _NOT_FIELDS and name not in own:
+                    self._columns.setdefault(name, _Column()).add(position, _to_comparable(value))
 
     @classmethod
     def of_rows(
@@ -89,10 +105,13 @@ class Fields:
     def joined(cls, parts: Sequence[Fields]) -> Fields:
         """Join the fields of several collections of chunks."""
         joined = cls([], [], [], [])
-        joined.sources = [source for part in parts for source in part.sources]
-        for name in dict.fromkeys(name for part in parts for name in part._columns):
-            columns = (part._columns.get(name, [None] * len(part)) for part in parts)
-            joined._columns[name] = [value for column in columns for value in column]
+        for part in parts:
+            start = len(joined)
+            for name, column in part._columns.items():
+                joined_column = joined._columns.setdefault(name, _Column())
+                joined_column.positions.extend(start + position for position in column.positions)
+                joined_column.values += column.values
+            joined.sources += part.sources
         return joined
 
     def __len__(self) -> int:
@@ -104,18 +123,25 @@ class Fields:
 
     def values(self, field: str) -> list[Any]:
         """Return the value of a field for each chunk; None if it has none."""
-        return self._columns[field]
+        values: list[Any] = [None] * len(self)
+        for position, value in self.known_values(field):
+            values[position] = value
+        return values
+
+    def known_values(self, field: str) -> Iterator[tuple[int, Any]]:
+        """Yield the position of each chunk that has a field, and its value."""
+        column = self._columns[field]
+        return zip(column.positions, column.values, strict=True)
 
     def common(self, limit: int, mask: Mask | None = None) -> dict[str, tuple[Kind, dict[Any, int]]]:
         """Return the kind of each field and its most frequent values, with the number of chunks of each.
 
         `mask` selects the chunks that count.
         """
-        positions = range(len(self)) if mask is None else np.flatnonzero(mask).tolist()
         common_values = {}
         for name, kind in self._kinds.items():
-            column = self._columns[name]
-            counts = Counter(_flatten(column[position] for position in positions))
+            values = (v for position, v in self.known_values(name) if mask is None or mask[position])
+            counts = Counter(_flatten(values))
             if counts:
                 common_values[name] = kind, dict(counts.most_common(limit))
         return common_values
@@ -128,13 +154,13 @@ class Fields:
     @cached_property
     def _kinds(self) -> dict[str, Kind]:
         return {
-            name: kind_of(values)
-            for name, values in self._columns.items()
-            if name in OWN_FIELDS or any(value is not None for value in values)
+            name: kind_of(column.values)
+            for name, column in self._columns.items()
+            if name in OWN_FIELDS or column.values
         }
 
     def _span(self, name: str, kind: Kind) -> str:
-        values = list(dict.fromkeys(_flatten(self._columns[name])))
+        values = list(dict.fromkeys(_flatten(self._columns[name].values)))
         if not values:
             return ""
         if kind in ("number", "date"):
@@ -148,10 +174,9 @@ class Fields:
 
 
 def _flatten(values: Iterable[Any]) -> Iterator[Any]:
-    """Yield the single values of a column, without None."""
+    """Yield the single values of a column."""
     for value in values:
-        parts = value if isinstance(value, list) else [value]
-        yield from (part for part in parts if part is not None)
+        yield from value if isinstance(value, list) else [value]
 
 
 def _file(source: str) -> PurePath:
@@ -166,4 +191,7 @@ def _to_comparable(value: Any) -> Any:
     """Return a value if it can be compared (text, number, boolean, or a list of these), else None."""
     if isinstance(value, list | tuple):
         return [part for part in value if isinstance(part, str | int | float)] or None
-    return value if isinstance(value, str | int | float) and value != "" else None
+    is_comparable = (
+        isinstance(value, str | int | float) and value != "" and value == value
+    )  # NaN is not itself
+    return value if is_comparable else None

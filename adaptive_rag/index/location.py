@@ -107,13 +107,15 @@ def open_location(uri: str | Path) -> Location:
     text = str(uri).strip()
     if not text:
         raise ConfigurationError("index = '' is empty: expected a path or a URI such as s3://bucket/kb.")
+    if "\0" in text:
+        raise ConfigurationError(f"index = {text!r} contains a null character, which no path may.")
     # not parsed as a URL, because a password may contain characters that a URL may not
     scheme = text.partition("://")[0].lower() if "://" in text else ""
     if scheme in SCHEMES:
         return Database(text)
     if "://" in text and scheme != "file":
         return Bucket(text)
-    path = Path(unquote(urlparse(text).path)) if scheme == "file" else Path(text).expanduser()
+    path = Path(unquote(urlparse(text).path)) if scheme == "file" else Path(os.path.expanduser(text))
     # unlike the methods of Path, these return False if access is denied
     if os.path.exists(path) and not os.path.isdir(path):
         raise ConfigurationError(

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from adaptive_rag.errors import ConfigurationError, IndexingError
 from adaptive_rag.index.manifest import Manifest, SourceRecord, chunk_key
+from adaptive_rag.index.names import name_files
 from adaptive_rag.index.progress import Progress
 from adaptive_rag.index.sharding.layout import Share
 
@@ -209,7 +210,7 @@ def _plan_files(
     *,
     prune: bool,
 ) -> Plan:
-    from adaptive_rag.ingest import Confined, discover
+    from adaptive_rag.ingest import Confined, SourceFile, discover
     from adaptive_rag.ingest.loaders import find_loader
 
     plan = Plan()
@@ -218,14 +219,15 @@ def _plan_files(
     )
     if isinstance(paths, Confined):
         paths.check_number(len(files))
-    by_path = {record.path: source for source, record in manifest.sources.items() if record.path}
+    are_named = not isinstance(paths, Confined) and any(isinstance(path, SourceFile) for path in paths)
+    included = [file for file in files if is_included(file.source)]
+    are_shared = is_included is not _include_all
+    named = name_files(included, manifest, folder, are_named=are_named, are_shared=are_shared)
+    plan.failed += named.failed
+    plan.notes += named.notes
     checked_at = time.time_ns()
-    for file in files:
-        if not is_included(file.source):
-            continue
-        real_path = file.real or os.path.realpath(file.path)
-        # a file keeps the name under which it was first indexed, even if a later run starts in another folder
-        source = by_path.get(real_path, file.source)
+    for file, real_path in named.files:
+        source = file.source
         plan.seen.add(source)
         record, stamp = manifest.sources.get(source), _stamp(real_path, checked_at)
         if record and stamp and _is_unchanged(file, record, stamp):
@@ -236,8 +238,7 @@ def _plan_files(
         # on a missing mount, a folder is not recognised as one: it may be any path without a loader
         if os.path.isdir(real_path) or find_loader(file.path) is None:
             unlisted.append(real_path)
-        renamed = replace(file, source=source)
-        plan.work.append(Work(source, stamp.size if stamp else 0, renamed, None, stamp, record))
+        plan.work.append(Work(source, stamp.size if stamp else 0, file, None, stamp, record))
     if prune:
         plan.removed = _find_removed(
             paths.paths if isinstance(paths, Confined) else paths, unlisted, plan, manifest

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 DEFAULT_SIZE = 1000
 DEFAULT_OVERLAP = 200
 SMALLEST_SIZE = 50
+# In characters: one text and all values that each chunk of a long record has as metadata.
+LONGEST_VALUE, LONGEST_METADATA = 2_000, 20_000
 # Headings and column names take at most this share of what the embedding model reads.
 _PREFIX_SHARE = 1 / 3
 # In characters, far more than that share of any model has in words.
@@ -67,6 +69,8 @@ def split(
     column names as `metadata["columns"]`, and a chunk of a transcript has the speakers' names as
     `metadata["speakers"]`. A chunk with text read from a picture has `metadata["ocr"]`, true, the mean
     confidence as `metadata["ocr_confidence"]`, and the confidence of each line as `metadata["ocr_spans"]`.
+    Metadata of a record that is longer than a chunk are cut to `LONGEST_VALUE` and `LONGEST_METADATA`, since
+    each of its chunks repeats them: the answer in a list of questions and answers may be as long as a book.
 
     No chunk crosses a record or ends with a heading. Ids are stable: the same source, span and text give the
     same id.
@@ -83,17 +87,32 @@ def _split(text: SourceText, sizer: _ChunkSizer, overlap: float, notes: list[str
     """Yield the chunks of a source, record by record, with their column names and speakers."""
     turns = find_turns(text.text) if not text.records else []
     for record in _records(text):
+        shared = {**text.metadata, **record.metadata}
+        if record.end - record.start > sizer.size:
+            shared = _cut_metadata(shared)
         for start, end, new_start in _pack(_split_units(sizer, record), sizer, overlap):
             computed = {
                 "columns": list(sizer.columns_at(start)),
                 "speakers": _speakers_between(turns, text, start, end),
             }
-            metadata = {name: values for name, values in computed.items() if values}
+            metadata = {**shared, **{name: values for name, values in computed.items() if values}}
             yield _build_chunk(text, record, (start, end), text.section_at(new_start), metadata)
     if sizer.oversized and notes is not None:
         many = "sentences, table rows or list items are longer than a chunk and were"
         one = "sentence, table row or list item is longer than a chunk and was"
         notes.append(f"{sizer.oversized} {one if sizer.oversized == 1 else many} cut")
+
+
+def _cut_metadata(metadata: dict[str, Any]) -> dict[str, Any]:
+    """Return metadata with long texts cut, and without what then exceeds the room; the last come first."""
+    kept, room = dict[str, Any](), LONGEST_METADATA
+    for name, value in reversed(metadata.items()):  # the loaders' own fields, such as the row, are last
+        value = value[:LONGEST_VALUE] if isinstance(value, str) else value
+        length = len(name) + len(str(value))
+        if length <= room:
+            kept[name] = value
+            room -= length
+    return dict(reversed(kept.items()))
 
 
 def _speakers_between(turns: Sequence[tuple[int, str]], text: SourceText, start: int, end: int) -> list[str]:
@@ -322,13 +341,12 @@ def _step_back(units: list[_Unit], new: int, cut: int, sizer: _ChunkSizer, overl
 
 
 def _build_chunk(
-    text: SourceText, record: Record, span: tuple[int, int], section: str | None, computed: dict[str, Any]
+    text: SourceText, record: Record, span: tuple[int, int], section: str | None, metadata: dict[str, Any]
 ) -> Chunk:
-    """Return the chunk of a span, with the metadata of its source, its record and its place."""
+    """Return the chunk of a span; `metadata` gets what describes its place."""
     start, end = span
     passage = text.text[start:end]
     first_page, last_page = text.page_at(start), text.page_at(end - 1)
-    metadata: dict[str, Any] = {**text.metadata, **record.metadata, **computed}
     if line := text.line_at(start):
         metadata["line"] = line
     if sections := text.section_starts(start, end):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -11,11 +12,12 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
 from adaptive_rag.errors import IndexingError
+from adaptive_rag.ingest.allowance import longest_wait
 from adaptive_rag.ingest.archives import on_disk
 from adaptive_rag.ingest.documents import SourceFile
 from adaptive_rag.ingest.loaders import Loader
@@ -32,12 +34,23 @@ _START_SECONDS = 60.0
 _ENDING_SECONDS = 2.0
 # A worker that uses this much memory is replaced, so that the next file can use all that it may take.
 _REUSE_MEMORY = 300 * _MB
-_WORKER_CODE = "import sys; sys.path[:] = sys.argv[1:]; from adaptive_rag.ingest.worker import serve; serve()"
+_WORKER_CODE = """
+import shutil, sys
+folder, *sys.path[:] = sys.argv[1:]
+from adaptive_rag.ingest.worker import serve
+try:
+    serve()
+finally:  # the owner may have been killed
+    if folder:
+        shutil.rmtree(folder, ignore_errors=True)
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
     """The limits for reading a file: a fixed amount for any file, and more for each MB of its data.
+
+    The seconds are of processor time, so that a busy machine refuses no file that an idle one reads.
 
     A PDF of 1 MB, 400 pages of text alone, takes some 4 s and 170 MB; 100 MB of plain text take 240 MB, and
     850 MB if one letter is an emoji. In a table each row has a record of its own: that takes 42 MB for each
@@ -53,7 +66,7 @@ class Bounds:
     memory_per_mb_of_packed_rows: int = 200
 
     def for_file(self, path: Path) -> tuple[float, int]:
-        """Return the seconds and the bytes of memory that reading a file may take."""
+        """Return the seconds of processor time and the bytes of memory that reading a file may take."""
         import psutil
 
         size = _data_size(on_disk(path)) / _MB
@@ -70,23 +83,41 @@ class Bounds:
 BOUNDS = Bounds()
 
 
-@dataclass(slots=True)
 class _Limits:
-    """The limits for one file."""
+    """The limits for one file, and when to check the next time, on the clock of `time.monotonic`."""
 
-    seconds: float
-    memory: int
-    deadline: float = field(init=False)
-    """On the clock of `time.monotonic`."""
+    def __init__(self, seconds: float, memory: int, used_before: float = 0.0) -> None:
+        """Start the clock; `used_before` is the processor time that the process took for other files."""
+        self.seconds, self.memory, self._used_before = seconds, memory, used_before
+        self._started = time.monotonic()
+        self._next_check = self._started + seconds
+        self._end = self._started + longest_wait(seconds)
 
-    def __post_init__(self) -> None:
-        self.deadline = time.monotonic() + self.seconds
+    @property
+    def are_due(self) -> bool:
+        """Return whether the time may be used up; several threads at once are not counted earlier."""
+        return time.monotonic() > self._next_check
 
-    def grant(self, seconds: float) -> None:
-        """Move the deadline to this many seconds from now, unless it is later already."""
-        deadline = time.monotonic() + seconds
-        self.seconds += max(0.0, deadline - self.deadline)
-        self.deadline = max(deadline, self.deadline)
+    def find_excess(self, processor_seconds: float) -> str | None:
+        """Return why a file is given up, if it has taken too much time, else determine the next check."""
+        now, remaining = time.monotonic(), self.seconds - (processor_seconds - self._used_before)
+        if remaining <= 0:
+            seconds = f"{self.seconds:.0f} s of processor time"
+            return f"takes more than {seconds} to read. Save it anew, or split it"
+        if now > self._end:
+            return (
+                f"was not read within {self._end - self._started:.0f} s, most of them spent waiting. Copy it "
+                "to a disk of this machine, or try again when the machine is less busy"
+            )
+        self._next_check = min(now + max(remaining, _WATCH_INTERVAL_SECONDS), self._end)
+        return None
+
+    def grant(self, seconds: float, processor_seconds: float) -> None:
+        """Allow this many seconds from now, unless more are left already."""
+        self.seconds = max(self.seconds, processor_seconds - self._used_before + seconds)
+        now = time.monotonic()
+        self._next_check = max(self._next_check, now + seconds)
+        self._end = max(self._end, now + longest_wait(seconds))
 
 
 class WorkerProcess:
@@ -101,17 +132,21 @@ class WorkerProcess:
         # Ctrl-C and the end of a terminal must reach only the owner, which ends this process.
         detached: dict[str, Any] = windows if os.name == "nt" else {"start_new_session": True}
         # What a killed process leaves behind, such as the files of an archive, goes with its folder.
-        self._folder = tempfile.TemporaryDirectory(prefix="adaptive-rag-", ignore_cleanup_errors=True)
-        folders = dict.fromkeys(("TMPDIR", "TEMP", "TMP"), self._folder.name)
-        self._process = subprocess.Popen(
-            [sys.executable, "-P", "-c", _WORKER_CODE, *_module_path()],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            cwd=os.path.abspath(os.sep),
-            env={**os.environ, **folders},
-            **detached,
-        )
+        self._folder = _make_folder()
+        folders = dict.fromkeys(("TMPDIR", "TEMP", "TMP"), self._folder) if self._folder else {}
+        try:
+            self._process = subprocess.Popen(
+                [sys.executable, "-P", "-c", _WORKER_CODE, self._folder, *_module_path()],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                cwd=os.path.abspath(os.sep),
+                env={**os.environ, **folders},
+                **detached,
+            )
+        except BaseException:
+            self._remove_folder()
+            raise
         self._stdin = cast(BinaryIO, self._process.stdin)
         self._stdout = cast(BinaryIO, self._process.stdout)
         self._stderr = cast(BinaryIO, self._process.stderr)
@@ -135,15 +170,14 @@ class WorkerProcess:
         Raises:
             IndexingError: reading the file exceeded its limits or crashed the process.
         """
-        limits = _Limits(*BOUNDS.for_file(file.path))
-        seconds, memory = limits.seconds, limits.memory
+        seconds, memory = BOUNDS.for_file(file.path)
+        limits = _Limits(seconds, memory + self._granted, self._processor_seconds(children=False))
         request = {
             "file": os.path.abspath(file.path),
             "source": file.source,
             "loader": asdict(loader),
             "path": _module_path(),
         }
-        limits.memory = memory + self._granted
         with self._watch(limits, stop) as reasons:
             try:
                 write_message(self._stdin, {**request, "seconds": seconds, "memory": limits.memory})
@@ -152,7 +186,7 @@ class WorkerProcess:
                     grant = reply[0]["grant"]
                     self._granted = max(self._granted, grant["memory"])
                     limits.memory = memory + self._granted
-                    limits.grant(grant["seconds"])
+                    limits.grant(grant["seconds"], self._processor_seconds())
                     reply = read_message(self._stdout)
             except (OSError, EOFError) as error:
                 with suppress(subprocess.TimeoutExpired):  # its output closes before it ends
@@ -180,7 +214,7 @@ class WorkerProcess:
         self._kill()
         self.close()
         self._process.wait()
-        self._folder.cleanup()
+        self._remove_folder()
 
     def close(self) -> None:
         """Close the pipes; an idle process then ends."""
@@ -195,9 +229,11 @@ class WorkerProcess:
 
         def watch() -> None:
             while not done.wait(_WATCH_INTERVAL_SECONDS):
-                if time.monotonic() > limits.deadline:
-                    seconds = f"{limits.seconds:.0f} s"
-                    reasons.append(f"takes more than {seconds} to read. Save it anew, or split it")
+                if limits.are_due and self._has_ended():  # and a child process keeps its pipes open
+                    self._kill()
+                    return
+                if limits.are_due and (excess := limits.find_excess(self._processor_seconds())):
+                    reasons.append(excess)
                 elif self._memory() > limits.memory:
                     size = f"{limits.memory // _MB:,} MB"
                     reasons.append(f"takes more than {size} of memory to read. Save it anew, or split it")
@@ -238,11 +274,44 @@ class WorkerProcess:
         except psutil.Error:  # it has just ended
             return 0
 
+    def _processor_seconds(self, *, children: bool = True) -> float:
+        """Return the processor time that the process and its children, which take time to find, have used."""
+        import psutil
+
+        used = 0.0
+        with suppress(psutil.Error):  # it has just ended
+            process = psutil.Process(self._process.pid)
+            for each in (process, *(process.children(recursive=True) if children else ())):
+                with suppress(psutil.Error):
+                    used += sum(each.cpu_times()[:4])  # its own, and that of children that have ended
+        return used
+
+    def _has_ended(self) -> bool:
+        """Return whether the process has ended, without a `poll` that would set its return code."""
+        import psutil
+
+        try:
+            return bool(psutil.Process(self._process.pid).status() == psutil.STATUS_ZOMBIE)
+        except psutil.NoSuchProcess:
+            return True
+
+    def _remove_folder(self) -> None:
+        if self._folder:
+            shutil.rmtree(self._folder, ignore_errors=True)
+
     def _exit_reason(self) -> str:
         code = self._process.returncode
         with suppress(ValueError):
             return signal.Signals(-code).name
         return f"exit code {code}"
+
+
+def _make_folder() -> str:
+    """Create a folder for temporary files; return "" if none can be created, which few files need."""
+    with suppress(OSError):
+        # Not a TemporaryDirectory: a fork of this program would delete it at its exit.
+        return tempfile.mkdtemp(prefix="adaptive-rag-")
+    return ""
 
 
 def _module_path() -> list[str]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import faulthandler
 import logging
+import math
 import os
 import signal
 import sys
@@ -18,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from adaptive_rag.errors import IndexingError, MissingExtraError
-from adaptive_rag.ingest.allowance import receive_requests
+from adaptive_rag.ingest.allowance import longest_wait, receive_requests
 from adaptive_rag.ingest.documents import SourceFile
 from adaptive_rag.ingest.file import TOO_LARGE, read_file
 from adaptive_rag.ingest.loaders import Loader
@@ -26,6 +27,8 @@ from adaptive_rag.ingest.wire import pack, read_message, write_message
 
 IDLE_SECONDS = 60.0
 _GRACE_SECONDS = 3.0
+# A library may compute in several threads; their processor time adds up.
+_THREADS = 4
 
 
 def serve() -> None:
@@ -48,8 +51,9 @@ def serve() -> None:
     def grant(seconds: float, memory: int) -> None:
         nonlocal deadline
         write_message(replies, {"grant": {"seconds": seconds, "memory": memory}})
-        deadline = max(deadline, time.monotonic() + seconds)
+        deadline = max(deadline, time.monotonic() + longest_wait(seconds))
         exit_after(deadline - time.monotonic() + _GRACE_SECONDS)
+        _allow_processor_time(seconds)
         _limit_memory(memory_limit + memory)
 
     receive_requests(grant)
@@ -59,8 +63,10 @@ def serve() -> None:
             request, _ = read_message(requests)
         except EOFError:
             return
-        deadline, memory_limit = time.monotonic() + request["seconds"], request["memory"]
-        exit_after(request["seconds"] + _GRACE_SECONDS)
+        seconds, memory_limit = request["seconds"], request["memory"]
+        deadline = time.monotonic() + longest_wait(seconds)
+        exit_after(longest_wait(seconds) + _GRACE_SECONDS)
+        _allow_processor_time(seconds)
         _limit_memory(memory_limit)
         write_message(replies, *_reply(request))
 
@@ -76,6 +82,21 @@ def _reply(request: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
         return {"error": "IndexingError", "reason": TOO_LARGE, "detail": traceback.format_exc()}, b""
     except (IndexingError, MissingExtraError) as error:
         return {"error": type(error).__name__, "reason": str(error), "detail": traceback.format_exc()}, b""
+
+
+def _allow_processor_time(seconds: float) -> None:
+    """Let this process use so much more, unless it may use more already; Windows does not support this.
+
+    Its owner ends it earlier; this is for the case that the owner has died.
+    """
+    if sys.platform != "win32":
+        import resource
+
+        soft, hard = resource.getrlimit(resource.RLIMIT_CPU)
+        allowed = 0 if soft == resource.RLIM_INFINITY else soft
+        limit = max(allowed, math.ceil(time.process_time() + _THREADS * seconds + _GRACE_SECONDS))
+        limit = limit if hard == resource.RLIM_INFINITY else min(limit, hard)
+        resource.setrlimit(resource.RLIMIT_CPU, (limit, hard))
 
 
 def _limit_memory(size: int) -> None:

@@ -70,5 +70,5 @@ def load_prices(path: str) -> dict[str, Price]:
             f"models.prices = {path!r}: the entry {error.errors()[0]['loc'][0]!r} is not usable; expected "
             '["NAME"] with input = and output =, in US dollars for a million tokens.'
         ) from error
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
         raise ConfigurationError(f"models.prices = {path!r} cannot be read: {error}") from error

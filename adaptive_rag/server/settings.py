@@ -221,3 +221,6 @@ def read_server_settings(**values: Any) -> ServerSettings:
         raise ConfigurationError(f"The environment cannot be read: {error}.") from error
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise ConfigurationError(f"The config file {CONFIG_FILE} cannot be read: {error}.") from error
+    except RecursionError as error:
+        where = f"The environment, or the config file {CONFIG_FILE},"
+        raise ConfigurationError(f"{where} cannot be read: a value is nested too deep.") from error

@@ -266,3 +266,10 @@ def test_a_long_line_is_graded_and_a_long_heading_names_no_section_in_linear_tim
     assert grade(text) <= 0.2
     assert not names_section("What is 1?", candidate(text) | {"section": text}, 0)
     assert time.process_time() - started < 1
+
+
+def test_reference_marks_of_a_long_word_are_sought_in_linear_time():
+    document = candidate(f"The pump is {'x' * 100_000}[3] and red.")
+    started = time.process_time()
+    [sentence] = collect(document)
+    assert sentence.text.endswith("xx and red.") and time.process_time() - started < 5

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import sqlite3
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
+
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.store.memory import InMemoryStore
@@ -153,6 +157,35 @@ async def test_threads_in_a_file_serve_asynchronous_calls(town, tmp_path):
         assert len(latest.values["messages"]) == 2
         await threads.saver.adelete_thread("one")
         assert threads.names() == []
+
+
+def test_no_turn_is_lost_if_two_programs_continue_a_conversation(town, tmp_path):
+    file = tmp_path / "conversations.sqlite"
+    questions = ["How long is the sea wall?", "How high is the sea wall?"] * 2
+    both_began = Barrier(2)
+
+    def chat(question):
+        with Threads.open(file) as threads:
+            rag = AdaptiveRAG(town, checkpointer=threads.saver)
+            both_began.wait(30)
+            with threads.turn("one", lambda: None):
+                rag.invoke(question, THREAD)
+
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(chat, questions))
+    with Threads.open(file) as threads:
+        messages = AdaptiveRAG(town, checkpointer=threads.saver).graph.get_state(THREAD).values["messages"]
+    assert sorted(message.text for message in messages[::2]) == sorted(questions)
+
+
+def test_an_error_of_something_else_does_not_blame_the_file(tmp_path):
+    with pytest.raises(BrokenPipeError), Threads.open(tmp_path / "kept.sqlite"):
+        raise BrokenPipeError
+    with (
+        pytest.raises(ConfigurationError, match="cannot be read or written: database or disk is full"),
+        Threads.open(tmp_path / "kept.sqlite"),
+    ):
+        raise sqlite3.OperationalError("database or disk is full")
 
 
 def test_a_file_that_is_no_database_is_named(tmp_path):

@@ -59,6 +59,22 @@ def test_a_reader_that_goes_away_leaves_the_exit_code_at_zero() -> None:
     assert (done.returncode, done.stderr) == (0, "")
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="only Linux has a full device")
+@pytest.mark.parametrize("arguments", [["recipes"], ["recipes", "--json"], ["--help"], ["ask", "--help"]])
+def test_an_output_that_cannot_be_written_is_an_error_of_one_line(arguments: list[str]) -> None:
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "adaptive_rag", *arguments],
+            cwd=ROOT,
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    assert done.stderr == "Error: The output cannot be written: No space left on device.\n"
+    assert done.returncode == 1
+
+
 @pytest.mark.parametrize("name", COMMANDS)
 def test_the_help_of_a_command_fits_on_a_screen(run: Run, name: str) -> None:
     lines = run(name, "--help").stdout.splitlines()

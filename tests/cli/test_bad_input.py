@@ -124,6 +124,32 @@ def test_a_wrong_line_in_the_config_file_is_refused(run: Run) -> None:
     assert "'kk' is not a setting" in complaint(run, "ask", LONG)
     Path("adaptive-rag.toml").write_text("this is no TOML\n")
     assert "adaptive-rag.toml" in complaint(run, "ask", LONG)
+    Path("adaptive-rag.toml").write_text(f"k = {'[' * 50_000}\n")
+    assert "nested too deep" in complaint(run, "ask", LONG)
+    Path("adaptive-rag.toml").write_text('index = "\\u0000"\n')
+    assert "null character" in complaint(run, "ask", LONG)
+
+
+def test_a_variable_that_is_nested_too_deep_is_refused(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ADAPTIVE_RAG_RETRIEVAL", "[" * 50_000)
+    assert "nested too deep" in complaint(run, "ask", LONG)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="the files of devices are those of POSIX")
+def test_an_ontology_that_is_no_file_is_refused(run: Run, town_index: str) -> None:
+    options = ("-i", town_index, "--set", "ontology=/dev/zero")
+    assert "it is not a file" in complaint(run, "ask", LONG, *options)
+
+
+@pytest.mark.parametrize(
+    "what", ["[" * 100_000, '{"format": 1, "weights": {}, "embedding": 1%s}' % ("0" * 400)]
+)
+def test_a_learned_routing_that_cannot_be_read_is_named(
+    run: Run, town_index: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, what: str
+) -> None:
+    monkeypatch.setenv("ADAPTIVE_RAG_HOME", str(tmp_path))
+    (tmp_path / "router.json").write_text(what)
+    assert "What the router learned" in complaint(run, "ask", "How long is the wall?", "-i", town_index)
 
 
 @pytest.mark.few(1)

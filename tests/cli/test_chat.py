@@ -1,7 +1,12 @@
 """The terminal chat: lines in, answers out, conversations kept by name."""
 
+import time
+from pathlib import Path
+from threading import Event, Thread
+
 import pytest
 
+from adaptive_rag.conversation import Threads
 from benchmarks.chat_server import ChatServer
 from tests.cli.conftest import Run
 
@@ -21,6 +26,26 @@ def test_an_index_has_a_conversation_of_its_own(run: Run, town_index: str) -> No
     run("chat", *kept, "-i", town_index, stdin="How long is the sea wall of Saltmere?\n")
     assert "1 question so far" in run("chat", *kept, "-i", town_index, stdin="/quit\n").stdout
     assert ", new" in run("chat", *kept, "-i", "elsewhere", stdin="/quit\n").stdout
+
+
+def test_two_chats_in_one_conversation_answer_one_after_the_other(
+    run: Run, town_index: str, tmp_path: Path
+) -> None:
+    kept = ("--file", "kept.sqlite", "-i", town_index)
+    began = Event()
+
+    def answer_elsewhere() -> None:
+        with Threads.open(tmp_path / "kept.sqlite") as threads, threads.turn("walls", lambda: None):
+            began.set()
+            time.sleep(5)  # longer than it takes to load the index
+
+    other = Thread(target=answer_elsewhere)
+    other.start()
+    assert began.wait(30)
+    result = run("chat", "walls", *kept, stdin="How long is the sea wall of Saltmere?\n")
+    other.join()
+    assert "2,340 metres" in result.stdout
+    assert result.stderr.count("Another chat is answering in this conversation.") == 1
 
 
 @pytest.mark.parametrize("word", ["exit", "Quit", "bye", ":q"])

@@ -85,6 +85,14 @@ def test_what_a_condition_can_name_keeps_to_the_width(
     assert max(map(len, fields.splitlines())) <= 50
 
 
+def test_of_very_many_fields_the_first_are_listed(run: Run, notes: Path) -> None:
+    (notes / "wide.jsonl").write_text(json.dumps({"text": "tide"} | {f"field {n}": n for n in range(150)}))
+    run("index", notes)
+    *_, last = run("info").stdout.rstrip().splitlines()
+    assert last == "    and 54 more; --json lists them all"
+    assert len(parsed(run("info", "--json"))["fields"]) == 154
+
+
 def test_what_could_not_be_read_is_told_in_a_line(run: Run, notes: Path) -> None:
     (notes / "bad.jsonl").write_text('{"text": "This is [note] three."}\n{oops\n')
     told = "Note: notes/bad.jsonl: 1 of 2 lines could not be read: line 2 ("

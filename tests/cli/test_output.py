@@ -14,6 +14,7 @@ from adaptive_rag.cli import answers
 from adaptive_rag.cli.output import (
     format_source_place,
     print_block,
+    print_fact,
     print_json,
     print_line,
     print_note,
@@ -24,6 +25,7 @@ from adaptive_rag.cli.output import (
     stderr,
     stdout,
 )
+from adaptive_rag.ingest import Failure
 from adaptive_rag.samples import samples_path
 from adaptive_rag.text.visible import is_hidden
 
@@ -31,6 +33,22 @@ from adaptive_rag.text.visible import is_hidden
 def test_json_survives_names_that_are_no_text(capsys: pytest.CaptureFixture[str]) -> None:
     print_json({"source": "b\udcffd.txt", "answer": "Füße"})
     assert json.loads(capsys.readouterr().out) == {"source": "b\udcffd.txt", "answer": "Füße"}
+
+
+def test_json_has_no_number_that_is_none(capsys: pytest.CaptureFixture[str]) -> None:
+    print_json({"a": [float("nan"), -float("inf"), 1.5], "text": "NaN", "failure": Failure("a", "ä\u202e")})
+    out = capsys.readouterr().out
+    shown = json.loads(out, parse_constant=lambda name: pytest.fail(name))
+    assert shown["a"] == [None, None, 1.5] and shown["text"] == "NaN" and "\u202e" not in out
+
+
+@pytest.mark.parametrize("width", ["0", "1", "-5", "x"])
+def test_a_terminal_of_no_width_is_written_to(monkeypatch: pytest.MonkeyPatch, width: str) -> None:
+    monkeypatch.setenv("COLUMNS", width)
+    print_table(["document"], [["a.txt"]])
+    print_block("The tide comes in.")
+    print_fact(["fact  "], "The tide comes in.")
+    assert stdout().width > 0 and stderr().width > 0
 
 
 def test_json_keeps_to_letters_that_the_terminal_knows(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,6 @@
+import re
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,6 +13,7 @@ from langchain_core.vectorstores import InMemoryVectorStore
 from adaptive_rag.context import make_context
 from adaptive_rag.errors import ConfigurationError, InputError
 from adaptive_rag.index import Index, describe_fields, neighbours, reader, row_reader
+from adaptive_rag.index.fields import Fields
 from adaptive_rag.index.index import source_of
 from adaptive_rag.index.memory import MemoryIndex
 from adaptive_rag.source import ChunkSource
@@ -129,6 +132,28 @@ def test_the_fields_are_described(kb: Path) -> None:
     assert fields["file"] == "text: 00.txt, 01.txt, 02.txt and 17 more"
     assert "page" not in fields
     assert Index.open(kb, HashEmbeddings()).fields() == fields
+
+
+def test_fields_that_few_chunks_have_cost_no_more_than_their_values() -> None:
+    class Counted(dict[str, int]):
+        reads = 0
+
+        def get(self, *args: Any) -> Any:
+            Counted.reads += 1
+            return super().get(*args)
+
+    chunks, fields = 500, 20
+    metadata = [Counted({f"f{n}-{m}": m for m in range(fields)}) for n in range(chunks)]
+    nothing = [None] * chunks
+    columns = Fields(["a.jsonl"] * chunks, nothing, nothing, metadata)
+    assert Counted.reads <= chunks
+    assert list(columns.known_values("f7-3")) == [(7, 3)]
+    assert columns.values("f7-3") == [None] * 7 + [3] + [None] * (chunks - 8)
+    joined = Fields.joined([columns, columns])
+    assert list(joined.known_values("f7-3")) == [(7, 3), (chunks + 7, 3)]
+    told = re.compile(r"The fields are: (\S+, ){49}\S+ and 9,955 more\.")
+    with pytest.raises(InputError, match=told):
+        read_where("x1000 = 1").keep(columns)
 
 
 def test_a_setting_narrows_what_a_question_searches(kb: Path) -> None:

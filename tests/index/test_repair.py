@@ -10,7 +10,7 @@ from langchain_core.documents import Document
 from adaptive_rag.errors import ConfigurationError, IndexDamagedError, IndexingError, IndexMismatchError
 from adaptive_rag.index import Index, RepairReport
 from adaptive_rag.index.manifest import COPY, MANIFEST
-from adaptive_rag.ingest import Failure, SourceFile
+from adaptive_rag.ingest import Failure, SourceFile, hash_file
 from tests.index.made import HashEmbeddings, build, change_manifest, found, open_index, texts_in, write_files
 from tests.index.test_crash import run_python
 from tests.index.test_files import data_file, flip, sealed
@@ -90,6 +90,22 @@ def test_what_cannot_be_read_again_is_kept_where_its_text_is_proven(
     report = repair(kb)
     assert (len(report.lost), report.restored, report.chunks) == (5, [], 0)
     assert Index.check(kb, deep=True).healthy
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes here")
+def test_a_file_that_became_a_pipe_is_not_opened(
+    tmp_path: Path, kb: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(path: Path) -> str:
+        assert path.is_file(), "this would wait for ever"
+        return hash_file(path)
+
+    monkeypatch.setattr("adaptive_rag.ingest.hash_file", refuse)
+    spoil(kb)
+    (tmp_path / "docs" / "1.txt").unlink()
+    os.mkfifo(tmp_path / "docs" / "1.txt")
+    report = repair(kb)
+    assert [Path(name).name for name in report.restored] == ["1.txt"] and len(report.read_again) == 5
 
 
 def test_what_was_never_a_file_is_kept_where_its_text_is_proven(tmp_path: Path) -> None:

@@ -198,6 +198,19 @@ def test_a_passage_that_was_judged_stays_one_chunk():
     assert len(list(split(source, size=10**6, overlap=0, limit=limit_of(load_minilm(), 1000)))) == 1
 
 
+def test_metadata_that_many_chunks_repeat_are_cut():
+    builder = TextBuilder()
+    answer = "The sea wall is long. " * 2_000
+    wide = {f"field {number}": "x" * 90 for number in range(900)}
+    builder.add_record(f"How long?\n{answer}", {**wide, "question": "How long?", "answer": answer, "row": 3})
+    builder.add_record("short", {"note": "y" * 3_000})
+    *chunks, short = split(builder.build("faq.jsonl", "0" * 64))
+    assert len(chunks) > 40 and short["metadata"] == {"note": "y" * 3_000}
+    for chunk in chunks:
+        assert chunk["metadata"]["row"] == 3 and answer.startswith(chunk["metadata"]["answer"])
+        assert 15_000 < len(str(chunk["metadata"])) < 30_000 and chunk["metadata"]["question"] == "How long?"
+
+
 def test_a_document_of_headings_alone_has_full_chunks(read_file):
     source = read_file("headings.md", "# a\n" * 2000)
     chunks = list(split(source, size=800, overlap=100))

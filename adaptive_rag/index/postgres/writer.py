@@ -262,15 +262,12 @@ def _to_columns(rows: Sequence[TableRow]) -> list[dict[str, Any]]:
 def _field_values(chunks: Sequence[Chunk]) -> list[dict[str, list[Any]]]:
     """Return the values of each chunk's fields, except those that depend only on its source."""
     fields = Fields.of_chunks(chunks)
-    columns = {name: fields.values(name) for name in fields.kinds() if name not in SOURCE_FIELDS}
-    return [
-        {
-            name: value if isinstance(value, list) else [value]
-            for name, values in columns.items()
-            if (value := values[number]) is not None
-        }
-        for number in range(len(chunks))
-    ]
+    values_of: list[dict[str, list[Any]]] = [{} for _ in chunks]
+    for name in fields.kinds():
+        if name not in SOURCE_FIELDS:
+            for position, value in fields.known_values(name):
+                values_of[position][name] = value if isinstance(value, list) else [value]
+    return values_of
 
 
 def _clean(value: Any) -> Any:

@@ -234,11 +234,7 @@ class Shard:
     def kinds(self, index: Index) -> dict[str, Kind]:
         """Return the fields that at least one chunk has, and the kind of their values."""
         fields = self.fields(index)
-        return {
-            name: kind
-            for name, kind in fields.kinds().items()
-            if any(value is not None for value in fields.values(name))
-        }
+        return {name: kind for name, kind in fields.kinds().items() if next(fields.known_values(name), None)}
 
     # End of the methods that are called by name.
 

@@ -73,7 +73,7 @@ def list_folders(
 
 @router.get("/fields", dependencies=[COUNT_HEAVY_READ])
 def list_fields(collection: Annotated[Names, Query()], call: AnyCall) -> list[FieldShown]:
-    """List the fields that a condition on these collections can use, with their most frequent values."""
+    """List the fields that a condition on these collections can use, at most 100, with frequent values."""
     collections = require_collections(call, collection, Action.READ)
     call.db.close()
     kinds: dict[str, Kind] = {}
