@@ -53,6 +53,8 @@ DISTINCT_NUMBER = 4
 # In characters. A longer heading is a paragraph that was taken for one.
 LONGEST_HEADING = 200
 
+# "4.5.1 (16 December)": the sections of release notes add to each other, and all stay valid.
+_RELEASE = re.compile(r"\W*v?\d+\.\d+(?:\.\d+)+")
 _NUMBER = re.compile(r"\d+(?:[.,:/-]\d+)*")
 # A name inside a sentence
 _NAME = re.compile(r"(?<=[\w,] )[A-Z][a-z]+")
@@ -417,7 +419,7 @@ def _find_origin(source: str, section: str) -> _Origin:
     path = source.removesuffix(PurePath(source).suffix)
     origin = _Origin(source, "", *(name_without_time(path, brackets=kept) for kept in (True, False)))
     for level, title in enumerate(section.split(" > ")):
-        if len(title) <= LONGEST_HEADING and read_time(title):
+        if len(title) <= LONGEST_HEADING and read_time(title) and not _RELEASE.match(title):
             # The first heading is the title of the document, whatever its file is called.
             above = name_without_time(path if level else str(PurePath(path).parent))
             names = (f"{above}#{name_without_time(title, brackets=kept)}" for kept in (True, False))
