@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import logging
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from datetime import UTC, datetime
@@ -43,10 +43,10 @@ Part = Literal[
     "small talk",
     "speakers",
     "spelling",
+    "tables",
     "units",
     "versions",
     "wording",
-    "worked out",
 ]
 # Name of the trace decision that records a failed part.
 LEFT_OUT = "left out"
@@ -55,14 +55,17 @@ MAX_LIST_BYTES = 200_000
 
 _log = logging.getLogger("adaptive_rag.left_out")
 _left_out: ContextVar[list[Decision] | None] = ContextVar("left_out", default=None)
+_turned_off: ContextVar[Collection[str]] = ContextVar("turned_off", default=())
 
 
 def attempt(part: Part, work: Callable[[], T], fallback: T) -> T:
-    """Return the result of a part, or `fallback` if it fails inside a `leaving_out` block.
+    """Return the result of a part; `fallback` if it is turned off, or fails, inside a `leaving_out` block.
 
     The error is raised outside of such a block, in strict mode, and if the cause is a setting, a missing
     package or a deadline.
     """
+    if part in _turned_off.get():
+        return fallback
     try:
         return work()
     except (ConfigurationError, DeadlineError, MissingExtraError):
@@ -80,14 +83,18 @@ def attempt(part: Part, work: Callable[[], T], fallback: T) -> T:
 
 
 @contextmanager
-def leaving_out(*, strict: bool = False) -> Iterator[list[Decision]]:
-    """Let parts fail without failing the answer, and collect a decision for each; not if `strict`."""
+def leaving_out(*, strict: bool = False, without: Collection[str] = ()) -> Iterator[list[Decision]]:
+    """Let parts fail without failing the answer, and collect a decision for each; not if `strict`.
+
+    The parts `without` which the answer shall be given are not tried.
+    """
     left_out: list[Decision] = []
-    token = _left_out.set(None if strict else left_out)
+    tokens = _left_out.set(None if strict else left_out), _turned_off.set(without)
     try:
         yield left_out
     finally:
-        _left_out.reset(token)
+        _left_out.reset(tokens[0])
+        _turned_off.reset(tokens[1])
 
 
 class FailureList(logging.Handler):

@@ -66,7 +66,7 @@ def _generate(state: State, context: Context, styles: Mapping[str, AnswerStyle])
     state, decisions, overview = _choose_passages(state, context)
     if not state["documents"]:
         return _abstain(state, context, Evidence(0.0, "refusal", say("nothing_found")))
-    if table_answer := attempt("worked out", partial(_work_out, state, context), None):
+    if table_answer := attempt("tables", partial(_work_out, state, context), None):
         decisions.append(decide("worked out", table_answer.basis, say("all_in_table")))
         state = {**state, "documents": table_answer.passages}
         return _answer(state, table_answer, 1.0, decisions, confidence=None)

@@ -77,12 +77,13 @@ class Step(Runnable[Any, Update]):
     @contextmanager
     def _run(self, state: Any) -> Iterator[_Run]:
         runtime = get_runtime(Context)
+        context = context_of(runtime)
         # `classify` begins a new question, so what an earlier question of the thread left in the state does
         # not count. Neither does the start time of an agent's run that asks several questions.
         earlier = {"started_at": time.time()} if self.name == "classify" else state
         with (
             shown_to_callers(runtime),
-            leaving_out(strict=context_of(runtime).strict) as left_out,
+            leaving_out(strict=context.strict, without=context.without) as left_out,
             question_deadline(earlier.get("started_at"), runtime),
         ):
             yield _Run(self.name, partial(self._function, state, runtime), state, earlier, left_out)

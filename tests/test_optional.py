@@ -10,6 +10,7 @@ from typing import Any, get_args
 import pytest
 
 from adaptive_rag import AdaptiveRAG
+from adaptive_rag.context.groups import MECHANISMS
 from adaptive_rag.errors import ConfigurationError
 from adaptive_rag.index.memory import MemoryIndex
 from adaptive_rag.optional import LEFT_OUT, FailureList, Part, attempt, leaving_out, read_failures
@@ -37,7 +38,7 @@ PARTS: list[tuple[Part, str, Any]] = [
     ("answer style", "adaptive_rag.answer.choose:choose", FACT),
     ("diversity", "adaptive_rag.nodes.balance:cover", VIEWS),
     ("feedback", "adaptive_rag.nodes.balance:with_feedback", VIEWS),
-    ("follow-up", "adaptive_rag.nodes.classify:find_subject", FOLLOW_UP),
+    ("follow-up", "adaptive_rag.nodes.classify:complete", FOLLOW_UP),
     ("follow-up", "adaptive_rag.nodes.contextualize:plan_contextual", ADVICE),
     ("join", "adaptive_rag.answer.passages:join_neighbours", FACT),
     ("names", "adaptive_rag.answer.request:keep_named", FACT),
@@ -58,7 +59,7 @@ PARTS: list[tuple[Part, str, Any]] = [
     ("wording", "adaptive_rag.analysis.wording:settle_by_wording", FACT),
     ("versions", "adaptive_rag.answer.request:prefer_valid", FACT),
     ("versions", "adaptive_rag.nodes.generate:find_newest_versions", FACT),
-    ("worked out", "adaptive_rag.nodes.generate:work_out", FACT),
+    ("tables", "adaptive_rag.nodes.generate:work_out", FACT),
 ]
 # With a chat model that writes "The sea wall is 4.1 metres high. [1]" and scores the passages.
 WITH_MODEL: list[tuple[Part, str]] = [
@@ -97,6 +98,18 @@ def test_a_part_that_fails_is_left_out_of_the_answer_and_told(
         assert output["abstained"] or output["citations"]
         assert left_out(output).count(part) >= 1
         json.dumps(output["trace"])
+
+
+# Without speakers, passages are still read as texts without words.
+@pytest.mark.parametrize(
+    ("part", "function", "asked"), [row for row in PARTS if row[0] in set(MECHANISMS) - {"speakers"}]
+)
+def test_a_part_that_is_turned_off_is_not_tried(
+    part: Part, function: str, asked: Any, town: MemoryIndex, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    break_part(monkeypatch, function)
+    output = AdaptiveRAG(index=town, without={part}).invoke(asked)
+    assert output["answer"].strip() and not left_out(output)
 
 
 @pytest.mark.parametrize(("part", "function"), WITH_MODEL)

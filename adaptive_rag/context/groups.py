@@ -37,9 +37,14 @@ Mechanism = Literal[
     "fusion",
     "hedge",
     "join",
+    "names",
+    "parts",
     "reader",
     "rerank",
+    "speakers",
     "spelling",
+    "tables",
+    "versions",
     "window",
 ]
 MECHANISMS: dict[Mechanism, str] = {
@@ -56,11 +61,18 @@ MECHANISMS: dict[Mechanism, str] = {
     "balance": "balancing viewpoints",
     "hedge": "hedging between two strategies",
     "join": "joining chunks that overlap",
+    "parts": "answering several questions in one each for itself",
+    "names": "telling a thing that the question names from others of its kind",
+    "versions": "preferring the valid version of a text",
+    "speakers": "telling who speaks",
+    "tables": "calculating over the rows of a table",
     "abstain": "saying that the documents do not hold the answer",
     "extractive-fallback": "replacing a model's draft that no passage supports",
 }
 # The mechanisms that change only the answer and not what is retrieved.
-ANSWER_MECHANISMS: frozenset[Mechanism] = frozenset({"join", "abstain", "extractive-fallback"})
+ANSWER_MECHANISMS: frozenset[Mechanism] = frozenset(
+    {"join", "names", "versions", "speakers", "tables", "abstain", "extractive-fallback"}
+)
 
 
 @dataclass(frozen=True)
