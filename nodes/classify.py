@@ -27,6 +27,7 @@ from adaptive_rag.nodes.step import Steps, step
 from adaptive_rag.optional import attempt
 from adaptive_rag.query.follow_up import complete
 from adaptive_rag.query.history import join_context, read_question, split_situation
+from adaptive_rag.query.parts import split_question
 from adaptive_rag.query.small_talk import reply_to_small_talk
 from adaptive_rag.query.spelling import IN_FULL, Spelt, correct_spelling
 from adaptive_rag.rank.rerankers import RERANKERS, check_calls
@@ -156,10 +157,13 @@ _FRESH: dict[str, Any] = {
 def _analyse(
     question: str, user_context: str, history: Sequence[Turn], context: Context, *, situated: bool
 ) -> QueryAnalysis:
-    """Return the router's analysis, adjusted by the question's wording where the router was unsure."""
+    """Return the router's analysis, adjusted by the question's wording where the router was unsure.
+
+    Several questions in one that all ask for a fact are factual: each of them is answered for itself.
+    """
     routing = context.routing
-    analysis = analyse(
-        question,
+    route = partial(
+        analyse,
         user_context=user_context,
         history=history,
         ontology=_ontology(context.ontology) if context.ontology else None,
@@ -167,7 +171,15 @@ def _analyse(
         low_confidence=routing.low_confidence,
         learned=context.served.learned,
     )
+    analysis = route(question)
+    parts = attempt("parts", partial(split_question, question), [question])
+    if analysis["type"] != "factual" and len(parts) > 1 and all(_may_be_factual(route(p)) for p in parts):
+        return with_type(analysis, "factual", "local", say("parts_ask_for_facts"))
     return adjust_by_wording(analysis, question, user_context, history, routing, situated=situated)
+
+
+def _may_be_factual(analysis: QueryAnalysis) -> bool:
+    return "factual" in (analysis["type"], *analysis["alternatives"])
 
 
 def _read_in_full(

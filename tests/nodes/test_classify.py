@@ -217,3 +217,13 @@ def test_a_situation_that_was_given_already_is_not_doubled(source):
 def test_other_types_are_searched_for_as_a_whole(source):
     question = "I read about the sea wall. How high is it?"
     assert ask(source, question, model=False, route="factual")[0]["spelt_question"] == question
+
+
+def test_several_questions_for_facts_in_one_are_factual(source) -> None:
+    parts = ("what is the remark of W-203", "what is the place of L-003")
+    update, _ = ask(source, " and ".join(parts), model=False)
+    assert decided(update) == ("factual", "local", "each of its questions asks for a fact")
+    update, _ = ask(source, " and ".join(parts), model=False, without={"parts"})
+    assert decided(update)[0] == "analytical"
+    update, _ = ask(source, "how does the sea wall affect the marsh and why do people oppose it", model=False)
+    assert decided(update)[0] == "analytical"
