@@ -55,8 +55,9 @@ def fill_ellipsis(question: str, previous: str) -> str:
     while words and words[-1].lower() in _CLOSERS:
         words.pop()
     content = [index for index, word in enumerate(words) if _is_content(word)]
-    has_reference = PRONOUN.search(" ".join(words))
-    if not content or len(words) > LONGEST or has_reference or STARTS_WITH_VERB.match(question.strip()):
+    if not content or len(words) > LONGEST or STARTS_WITH_VERB.match(question.strip()):
+        return ""
+    if PRONOUN.search(" ".join(words)):
         return ""
     lead, new = {word.lower() for word in words[: content[0]]}, words[content[0] :]
     parts = list(_find_parts(previous, len(new) + LONGER, lead))

@@ -36,7 +36,7 @@ READERS: dict[str, tuple[Any, Callable[[str], object]]] = {
     "parts": (parts, parts.split_question),
     "follow-up": (
         follow_up,
-        lambda question: follow_up.find_subject(
+        lambda question: follow_up.complete(
             "Who paid for the second one?",
             [
                 {"role": "user", "text": f"When was the wall built? {question}"},
