@@ -81,7 +81,7 @@ def _answer_parts(request: AnswerRequest) -> tuple[Evidence, CitedText] | None:
             lines.append([say("nothing_on", part=part.question.partition("\n")[0])])
             continue
         answer = extract_answer(part, already_cited=citations_of(join_pieces(lines, "")))
-        if answer.text:
+        if answer.text and answer.pieces not in lines:
             lines.append(answer.pieces)
     best = max(evidence, key=lambda judged: judged.confidence or 0.0)
     return best, CitedText(join_pieces(lines, "\n"))
@@ -150,11 +150,12 @@ def _write(
 
 
 def _uncited(request: AnswerRequest, block: Block, already_cited: Sequence[Citation]) -> list[AnswerSentence]:
-    """Return the sentences of a block that are in none of the citations."""
+    """Return the sentences of a block that are in none of the citations, and the rows, of other cells."""
     return [
         sentence
         for sentence in block.sentences
-        if not any(
+        if sentence.cells
+        or not any(
             citation["source"] == request.documents[sentence.document]["source"]
             and citation["start"] <= sentence.start < citation["end"]
             for citation in already_cited

@@ -54,7 +54,7 @@ def fill_ellipsis(question: str, previous: str) -> str:
     words = _WORD.findall(_OPENER.sub("", question.strip(), count=1))
     while words and words[-1].lower() in _CLOSERS:
         words.pop()
-    content = [index for index, word in enumerate(words) if _is_content(word)]
+    content = [index for index, word in enumerate(words) if is_content_word(word)]
     if not content or len(words) > LONGEST or STARTS_WITH_VERB.match(question.strip()):
         return ""
     if PRONOUN.search(" ".join(words)):
@@ -79,12 +79,13 @@ def _find_parts(text: str, longest: int, lead: set[str]) -> Iterator[tuple[int, 
     words = ["", *(match[0].lower() for match in matches), ""]
     for first in range(1, len(words) - 1):
         for last in range(first, min(first + longest, len(words) - 1)):
-            if _is_content(words[first]) and _is_content(words[last]):
+            if is_content_word(words[first]) and is_content_word(words[last]):
                 ends = [words[first - 1], words[last + 1]]
-                bonus = BOUNDED * sum(not _is_content(word) for word in ends)
+                bonus = BOUNDED * sum(not is_content_word(word) for word in ends)
                 bonus += SAME_WORD_BEFORE * (words[first - 1] in lead)
                 yield matches[first - 1].start(), matches[last - 1].end(), bonus
 
 
-def _is_content(word: str) -> bool:
+def is_content_word(word: str) -> bool:
+    """Return whether a word carries meaning: not "the", "which" or "may"."""
     return bool(word) and word.lower() not in STOP_WORDS and word.lower() not in ASKING_WORDS

@@ -6,13 +6,20 @@ import re
 from collections.abc import Sequence
 from itertools import groupby
 
-from adaptive_rag.query.ellipsis import AUXILIARY, MODAL, PRONOUN, STARTS_WITH_VERB, fill_ellipsis
+from adaptive_rag.query.ellipsis import (
+    AUXILIARY,
+    MODAL,
+    PRONOUN,
+    STARTS_WITH_VERB,
+    fill_ellipsis,
+    is_content_word,
+)
 from adaptive_rag.query.history import content_terms
 from adaptive_rag.state import Turn
 from adaptive_rag.text.markdown import LIST_SIGN
 from adaptive_rag.text.markers import strip_markers
 from adaptive_rag.text.sentences import sentence_spans
-from adaptive_rag.text.words import ASKING_WORDS, STOP_WORDS, read_ends, stem, terms
+from adaptive_rag.text.words import STOP_WORDS, read_ends, stem, terms
 
 # "And in 2021?", "What about the second one?": a question that begins with "And" is never self-contained.
 _CONTINUES = re.compile(
@@ -110,7 +117,12 @@ def _words_without_numbers(question: str) -> list[str]:
 
 
 def _content_words(text: str) -> list[str]:
-    return [w for w in _WORD.findall(text) if w.lower() not in STOP_WORDS and w.lower() not in ASKING_WORDS]
+    """Return the words that carry meaning, or have a capital letter inside a sentence, such as "May"."""
+    return [
+        match[0]
+        for match in _WORD.finditer(text)
+        if is_content_word(match[0]) or (match.start() and match[0][0].isupper() and match[0] != "I")
+    ]
 
 
 def _subject_words(question: str, previous: str) -> list[str]:
