@@ -18,6 +18,38 @@ RoutedType = Literal["factual", "analytical", "opinion", "contextual"]
 Intent = Literal["factual", "technical", "procedural", "conceptual", "comparison", "troubleshooting"]
 Complexity = Literal["basic", "intermediate", "advanced"]
 DecidedBy = Literal["local", "hedge", "model", "caller"]
+# What the steps decide, as the trace calls it. Stored conversations hold these names, so that none may go.
+DecisionKind = Literal[
+    "answer",
+    "branch",
+    "closest",
+    "compared",
+    "cut",
+    "draw",
+    "evidence",
+    "fusion",
+    "hedge",
+    "left out",
+    "links removed",
+    "markers added",
+    "markers dropped",
+    "overview",
+    "passages",
+    "reading",
+    "repeated",
+    "scores",
+    "selection",
+    "shortened",
+    "sides",
+    "situation",
+    "spelling",
+    "subject added",
+    "type",
+    "unsupported",
+    "versions",
+    "window",
+    "worked out",
+]
 
 ROUTED_TYPES: tuple[RoutedType, ...] = get_args(RoutedType)
 
@@ -191,7 +223,7 @@ Piece: TypeAlias = str | Phrase | Citation
 class Decision(TypedDict):
     """Something a step chose, and why."""
 
-    what: str
+    what: DecisionKind
     chosen: Any
     # the reasons in English
     why: str
