@@ -76,6 +76,11 @@ def test_opened_it_shows_probabilities_steps_and_what_was_left_out(demo: str, vi
         assert bars[0].split() == ["Factual", "95%"] and len(bars) == 4
         widths = page.locator(".bars .bar > span").evaluate_all("all => all.map(one => one.offsetWidth)")
         assert widths == sorted(widths, reverse=True) and widths[0] > 10 * widths[1]
+        colour = "bar => getComputedStyle(bar).backgroundColor"
+        bar = page.locator(".bars .bar > span").first
+        assert bar.evaluate(colour) == "rgb(47, 111, 179)"  # of the record of the strategy
+        page.evaluate("document.documentElement.dataset.theme = 'dark'")
+        assert bar.evaluate(colour).startswith("oklab(0.7")  # lighter than the ground by far
         timeline = page.locator(".timeline > li")
         assert timeline.count() == 5
         expect(timeline.nth(1)).to_contain_text("Sharpen: done without a model, no chat model is configured")

@@ -16,9 +16,15 @@ export function strategiesOf({ analysis }) {
   return analysis ? [analysis.type, ...analysis.alternatives] : [];
 }
 
-/** Return the style with the colour of a strategy. @param {string} lane @param {string} colour if the page's style has none for it */
-export function laneStyle(lane, colour = "var(--accent)") {
-  return { "--lane": `var(--${lane}, ${colour})` };
+/** Return a function from a strategy to the style with its colour, which is lighter in the dark theme. */
+export function useLaneStyle() {
+  const lanes = useStrategies().value?.strategies ?? [];
+  return (/** @type {Strategy | null} */ name) => {
+    const colour = lanes.find((lane) => lane.name === name)?.colour ?? "var(--accent)";
+    return {
+      "--lane": name ? `light-dark(${colour}, color-mix(in oklab, ${colour}, white 40%))` : "var(--accent)",
+    };
+  };
 }
 
 /** Return the state of a step. @param {Turn} turn @param {string} name @param {string | null} strategy @returns {StepState} */
@@ -41,6 +47,7 @@ const ROW_HEIGHT = 22;
  */
 export function RouteGraph({ turn }) {
   const loaded = useStrategies();
+  const laneStyle = useLaneStyle();
   const graph = loaded.value;
   if (!graph) return html`<div class="way"><${Loading} data=${loaded} /></div>`;
   const middle = (graph.strategies.length * ROW_HEIGHT) / 2;
@@ -48,7 +55,7 @@ export function RouteGraph({ turn }) {
       ${graph.strategies.map((lane, row) => {
         const y = (row + 0.5) * ROW_HEIGHT;
         const state = strategiesOf(turn).includes(lane.name) ? "taken" : turn.analysis && "left";
-        return html`<g key=${lane.name} class=${classes("lane", state)} style=${laneStyle(lane.name, lane.colour)}>
+        return html`<g key=${lane.name} class=${classes("lane", state)} style=${laneStyle(lane.name)}>
           <line x1="11%" y1=${middle} x2="14%" y2=${y} /><line x1="14%" y1=${y} x2="82%" y2=${y} />
           <line x1="82%" y1=${y} x2="85%" y2=${middle} />
           <text x="15%" y=${y + 4}>${labelFor("strategy", lane.name)}</text>
