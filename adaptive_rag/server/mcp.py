@@ -35,7 +35,6 @@ from adaptive_rag.server.mcp_tools import (
     require_single,
 )
 from adaptive_rag.server.problems import to_problem
-from adaptive_rag.server.rates import Count
 from adaptive_rag.server.roles import Action
 from adaptive_rag.server.services import services_of
 
@@ -97,7 +96,7 @@ def build_mcp(get_caller: Callable[[], ToolCaller], *, is_local: bool = False) -
     return server
 
 
-def _count(get_caller: Callable[[], ToolCaller], rate: Count | None) -> None:
+def _count(get_caller: Callable[[], ToolCaller], rate: str | None) -> None:
     if rate is not None:
         get_caller().count(rate)
 
@@ -177,9 +176,9 @@ class HttpCaller:
         found = self.collections(2, 0, action).collections or self.collections(2, 0, Action.SEE).collections
         return require_single([row.name for row in found])
 
-    def count(self, rate: Count) -> None:
+    def count(self, action: str) -> None:
         """Count a call against a rate limit of the caller."""
-        rate(self.call.services.rates, self.call.caller)
+        self.call.services.rates.count(action, self.call.caller)
 
 
 def build_mcp_app() -> StarletteWithLifespan:

@@ -9,6 +9,7 @@ from typing import Any, get_args
 
 import pytest
 
+from adaptive_rag.server.quotas import QUOTAS
 from adaptive_rag.state import DecisionKind
 from adaptive_rag.text.languages import LANGUAGES, label_for, load_words
 
@@ -21,8 +22,10 @@ COMPOSED = {
     "The field {} holds numbers, as in 10. This is none:",
     "The field {} holds dates, as in 2024-03-01, 2024-03 or 2024. This is none:",
     "The field {} holds yes or no. This is none:",
-    "A person may keep {} threads here. Delete some, and try again.",
-    "A person may keep {} tokens here. Delete some, and try again.",
+    *(
+        f"A person may keep {{}} {kind} here. Delete some, and try again."
+        for kind in (*QUOTAS, "characters of opinions on answers")
+    ),
 }
 
 

@@ -13,7 +13,7 @@ from sqlalchemy import Select, select
 from adaptive_rag.index.sources import join_chunks, read_chunks
 from adaptive_rag.server.api.documents import ReadableDocument, read_document_chunks
 from adaptive_rag.server.api.forms import Form, Page, WindowQuery, fetch_page
-from adaptive_rag.server.calls import COUNT_CHANGE, CollectionCall, ReadCall, RowId
+from adaptive_rag.server.calls import CollectionCall, ReadCall, RowId, count
 from adaptive_rag.server.database import release_connection
 from adaptive_rag.server.indexing import indexed_sources, sources_by_document
 from adaptive_rag.server.problems import Problem, require_found
@@ -92,7 +92,7 @@ def list_notes(row: ReadableDocument, call: ReadCall, window: WindowQuery) -> Pa
     return Page(items=_describe_notes(call, row, page.items), total=page.total)
 
 
-@router.post("", status_code=201, dependencies=[COUNT_CHANGE])
+@router.post("", status_code=201, dependencies=[count("change")])
 def write_note(new: NewNote, row: ReadableDocument, call: ReadCall) -> NoteShown:
     """Add a note to words of a document."""
     check_quota(call.db, call.caller, "notes")
@@ -106,7 +106,7 @@ def write_note(new: NewNote, row: ReadableDocument, call: ReadCall) -> NoteShown
     return _describe_note(note, span, chunks)
 
 
-@router.patch("/{note}", dependencies=[COUNT_CHANGE])
+@router.patch("/{note}", dependencies=[count("change")])
 def change_note(changed: NoteText, note: OwnNote, row: ReadableDocument, call: ReadCall) -> NoteShown:
     """Change the text of a note of yours; its position stays the same."""
     note.text, note.changed = changed.text, now()

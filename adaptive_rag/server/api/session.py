@@ -20,7 +20,7 @@ from adaptive_rag.server.accounts import (
 )
 from adaptive_rag.server.api.forms import Form
 from adaptive_rag.server.audit import SIGNED_IN, address_of, has_signed_in_from, record_event
-from adaptive_rag.server.calls import COUNT_CHANGE, AnyCall
+from adaptive_rag.server.calls import AnyCall, count
 from adaptive_rag.server.database import Db, release_connection
 from adaptive_rag.server.machine import network_of
 from adaptive_rag.server.oidc import SIGN_IN_COOKIE, SIGN_IN_SECONDS, NotSignedIn, SignIn
@@ -187,7 +187,7 @@ def show_profile(call: AnyCall) -> Profile:
     return Profile(text=read_profile(call.services.conversations.store, call.caller.id))
 
 
-@router.put("/me/profile", tags=["you"], dependencies=[COUNT_CHANGE])
+@router.put("/me/profile", tags=["you"], dependencies=[count("change")])
 def replace_profile(profile: Profile, call: AnyCall) -> Profile:
     """Replace your profile."""
     write_profile(call.services.conversations.store, call.caller.id, profile.text)
