@@ -17,12 +17,11 @@ from adaptive_rag.index.sharding.layout import shard_uris
 from adaptive_rag.index.sources import read_chunks
 from adaptive_rag.ingest.archives import owners_of
 from adaptive_rag.server.answering import SETTINGS, Answering, Inquiry, Question, QuestionText, Situation
-from adaptive_rag.server.api.documents import cut_text
-from adaptive_rag.server.api.forms import Confidence, Grounding
 from adaptive_rag.server.calls import CollectionCall
 from adaptive_rag.server.folders import SearchTarget
 from adaptive_rag.server.problems import not_found
 from adaptive_rag.server.roles import Action
+from adaptive_rag.server.shown import Confidence, Grounding, cut_text
 from adaptive_rag.state import Citation
 from adaptive_rag.text.places import format_place, place_at
 
@@ -338,8 +337,8 @@ def _read_text(opened: OpenedCollection, document: str, start: int, end: int | N
         raise not_found("document")
     _, chunks = read_chunks(opened.uri, document)
     end = start + LONGEST_TEXT if end is None else min(end, start + LONGEST_TEXT)
-    start, end, length, text = cut_text(chunks, start, end)
-    return TextPart(document=document, start=start, end=end, length=length, text=text, collection=opened.name)
+    part = cut_text(chunks, start, end)
+    return TextPart(document=document, collection=opened.name, **part._asdict())
 
 
 def _list_documents(opened: OpenedCollection, part: str, offset: int) -> Documents:

@@ -25,8 +25,8 @@ SIGN_IN_FROM_ADDRESS = parse("60/5minutes")
 # new machine.
 WRONG_GUESSES = parse("100/hour")
 WRONG_GUESS_FROM_ADDRESS = parse("1/hour")
-# What one caller may do besides asking a "question", whose rates are a setting. A new rate is a row here, and a
-# `count("NAME")` at the routes that count against it.
+# What one caller may do besides asking a "question", whose rates are a setting. A new rate is a row here, and
+# a `count("NAME")` at the routes that count against it.
 RATES = {
     # something is stored for the caller: titles, feedback, profiles, tokens
     "change": parse("120/minute"),

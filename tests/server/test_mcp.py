@@ -371,3 +371,12 @@ def test_the_page_names_every_tool(served: Served) -> None:
             return {tool.name for tool in (await agent.list_tools()).tools}
 
     assert asyncio.run(names()) == set(re.findall(r"^\| `(\w+)` \|", PAGE, re.M))
+
+
+def test_the_tools_and_the_rest_api_share_what_they_show_and_import_nothing_of_each_other() -> None:
+    for module in ("mcp", "mcp_tools"):
+        code = (ROOT / f"adaptive_rag/server/{module}.py").read_text("utf-8")
+        assert "adaptive_rag.server.api" not in code and "adaptive_rag.server.shown" in code
+    assert "server.mcp" not in "".join(
+        file.read_text("utf-8") for file in (ROOT / "adaptive_rag/server/api").glob("*.py")
+    )

@@ -14,11 +14,12 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from adaptive_rag.compare import Overlap
 from adaptive_rag.server.answering import BareQuestion, Inquiry, Question
-from adaptive_rag.server.api.forms import Confidence, Grounding, Route
+from adaptive_rag.server.api.forms import Route
 from adaptive_rag.server.calls import AskCall, Call, count
 from adaptive_rag.server.conversations import PARTS
 from adaptive_rag.server.folders import SearchTarget
 from adaptive_rag.server.problems import Problem, problem_details
+from adaptive_rag.server.shown import Confidence, Grounding
 from adaptive_rag.server.tables import Collection
 from adaptive_rag.state import AnswerPart, Candidate, Citation, OutputState, QueryAnalysis, TraceRecord
 

@@ -14,7 +14,7 @@ from fastapi.responses import FileResponse
 from pydantic import ConfigDict, Field
 from sqlalchemy import Select, select
 
-from adaptive_rag.index.sources import join_chunks, read_chunks
+from adaptive_rag.index.sources import read_chunks
 from adaptive_rag.ingest.archives import owners_of
 from adaptive_rag.ingest.web import is_address
 from adaptive_rag.server.api.forms import Form, Page, WindowQuery, fetch_page
@@ -23,6 +23,7 @@ from adaptive_rag.server.calls import CollectionCall, ManageCall, ReadCall, RowI
 from adaptive_rag.server.folders import LONGEST_NAME, version_of
 from adaptive_rag.server.indexing import indexed_sources, sources_by_document
 from adaptive_rag.server.problems import Problem, not_found
+from adaptive_rag.server.shown import cut_text
 from adaptive_rag.server.tables import Document, Note
 from adaptive_rag.state import Chunk
 from adaptive_rag.text.places import outline_of
@@ -212,30 +213,14 @@ def show_text(
 ) -> Text:
     """Show the text of a document as it is indexed; the spans of citations count in this text."""
     name, chunks = read_document_chunks(call, row, source)
-    start, end, total_length, text = cut_text(chunks, start, start + length)
+    part = cut_text(chunks, start, start + length)
     passages = [
         PassageSpan(id=chunk["id"], number=number, start=chunk["start"], end=chunk["end"])
         for number, chunk in enumerate(chunks, 1)
-        if chunk["start"] < end and chunk["end"] > start
+        if chunk["start"] < part.end and chunk["end"] > part.start
     ]
-    stretches = _outline_between(chunks, start, end)
-    return Text(
-        source=name,
-        start=start,
-        end=end,
-        length=total_length,
-        text=text,
-        stretches=stretches,
-        passages=passages,
-    )
-
-
-def cut_text(chunks: Sequence[Chunk], start: int, end: int) -> tuple[int, int, int, str]:
-    """Return start and end, limited to the text; the length of the whole text; and the part between them."""
-    total_length = chunks[-1]["end"] if chunks else 0
-    start = min(start, total_length)
-    end = max(start, min(end, total_length))
-    return start, end, total_length, join_chunks(chunks, start, end)
+    stretches = _outline_between(chunks, part.start, part.end)
+    return Text(source=name, stretches=stretches, passages=passages, **part._asdict())
 
 
 @router.get("/{document}/outline")
