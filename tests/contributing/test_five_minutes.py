@@ -374,6 +374,7 @@ CHANGES = [
                 'median = "',
                 'spread = "The spread of {column} in {of} is {figure}:"',
             ),
+            ("adaptive_rag/text/de.toml", 'median = "', 'spread = "Die Spanne von {column} in {of}: {figure}"'),
         ],
         code="from adaptive_rag.answer.table_questions import KINDS\n"
         "print(KINDS['spread'].calculate([3, 9, 5]))",
@@ -398,6 +399,15 @@ CHANGES = [
         wrong=("adaptive_rag/context/groups.py", "Annotated[Diversity, CallerMaySet()]", "Diversity"),
     ),
     Change(
+        "kind of decision in the trace",
+        lines=[
+            ("adaptive_rag/state.py", "DecisionKind = Literal[", '    "asked twice",'),
+            ("adaptive_rag/text/en.toml", 'window = "', '"asked twice" = "Asked twice"'),
+            ("adaptive_rag/text/de.toml", 'window = "', '"asked twice" = "Doppelt gefragt"'),
+        ],
+        wrong=("adaptive_rag/text/en.toml", '"asked twice" =', "asked ="),
+    ),
+    Change(
         "prompt",
         texts=[(PROMPT, "Question: {question}\n", "The question: {question}\n")],
         wrong=(PROMPT, "The question: {question}\n", "The question: {query}\n"),
@@ -414,7 +424,11 @@ CHANGES = [
     ),
     Change(
         "role of the server",
-        lines=[(ROLES, 'READER = "reader"', '    KEEPER = "keeper", {Action.SEE, Action.READ}')],
+        lines=[
+            (ROLES, 'READER = "reader"', '    KEEPER = "keeper", {Action.SEE, Action.READ}'),
+            ("adaptive_rag/text/en.toml", 'writer = "', 'keeper = "Keeper"'),
+            ("adaptive_rag/text/de.toml", 'writer = "', 'keeper = "Einsicht"'),
+        ],
         code="from adaptive_rag.server.access import Caller\n"
         "from adaptive_rag.server.api.session import Me\n"
         "from adaptive_rag.server.roles import Role, roles_within\n"
