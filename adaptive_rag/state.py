@@ -15,6 +15,8 @@ from typing_extensions import TypedDict
 # The types of question that the router was trained to tell apart, each with a strategy of its name.
 # A further strategy in graph/strategies/ is none of them: it is reached with `route=`.
 RoutedType = Literal["factual", "analytical", "opinion", "contextual"]
+# What a question asks for, whatever its type: "How do I pay?" is procedural and analytical. The keys of
+# `retrieval.alpha_table` are among these values; none of them is a strategy.
 Intent = Literal["factual", "technical", "procedural", "conceptual", "comparison", "troubleshooting"]
 Complexity = Literal["basic", "intermediate", "advanced"]
 DecidedBy = Literal["local", "hedge", "model", "caller"]

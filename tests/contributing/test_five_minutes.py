@@ -85,7 +85,9 @@ class Tree:
         done = self._python(
             "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "-W", "ignore", test, check=False
         )
-        assert done.returncode in (0, 1, 2), done.stdout + done.stderr
+        said = done.stdout + done.stderr
+        # A program that refuses the change when it is imported fails the test too.
+        assert done.returncode in (0, 1, 2) or "ImportError while loading conftest" in said, said
         return done.returncode == 0
 
     def undo(self) -> None:
@@ -374,7 +376,11 @@ CHANGES = [
                 'median = "',
                 'spread = "The spread of {column} in {of} is {figure}:"',
             ),
-            ("adaptive_rag/text/de.toml", 'median = "', 'spread = "Die Spanne von {column} in {of}: {figure}"'),
+            (
+                "adaptive_rag/text/de.toml",
+                'median = "',
+                'spread = "Die Spanne von {column} in {of}: {figure}"',
+            ),
         ],
         code="from adaptive_rag.answer.table_questions import KINDS\n"
         "print(KINDS['spread'].calculate([3, 9, 5]))",

@@ -7,7 +7,8 @@ type FormValues = Record<string, any>;
 
 /** A name of the server's table of roles. */
 type Role = string;
-type Action = "see" | "ask" | "vote" | "read" | "write" | "manage";
+/** A name of the server's table of actions. */
+type Action = string;
 /** A name of the server's table of strategies. */
 type Strategy = string;
 type Me = { name: string; is_admin: boolean; roles: Role[]; has_password: boolean; has_model: boolean };

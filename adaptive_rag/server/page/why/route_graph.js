@@ -16,13 +16,14 @@ export function strategiesOf({ analysis }) {
   return analysis ? [analysis.type, ...analysis.alternatives] : [];
 }
 
-/** Return a function from a strategy to the style with its colour, which is lighter in the dark theme. */
+/** Return a function from a strategy to the style with its colour, darker or lighter so that it can be read. */
 export function useLaneStyle() {
   const lanes = useStrategies().value?.strategies ?? [];
   return (/** @type {Strategy | null} */ name) => {
-    const colour = lanes.find((lane) => lane.name === name)?.colour ?? "var(--accent)";
+    const colour = lanes.find((lane) => lane.name === name)?.colour;
+    const mixed = (/** @type {string} */ other) => `color-mix(in oklab, ${colour}, ${other})`;
     return {
-      "--lane": name ? `light-dark(${colour}, color-mix(in oklab, ${colour}, white 40%))` : "var(--accent)",
+      "--lane": colour ? `light-dark(${mixed("black 15%")}, ${mixed("white 40%")})` : "var(--accent)",
     };
   };
 }
