@@ -379,7 +379,7 @@ CHANGES = [
             (
                 "adaptive_rag/text/de.toml",
                 'median = "',
-                'spread = "Die Spanne von {column} in {of}: {figure}"',
+                'spread = "Spanne von {column} in {of}: {figure}"',
             ),
         ],
         code="from adaptive_rag.answer.table_questions import KINDS\n"
