@@ -8,7 +8,7 @@ import { formatDuration, labelFor, t } from "../core/texts.js";
 import { openDocument } from "../document/opened.js";
 import { IconButton } from "../shell/icon.js";
 import { notify } from "../shell/notices.js";
-import { useLaneStyle, useStrategies } from "../why/route_graph.js";
+import { useLaneStyle, useStrategies } from "../shell/strategies.js";
 
 /** @typedef {{ comparison?: Comparison, vote?: Vote | null, activity?: "comparing" | "voting" }} ComparisonState */
 

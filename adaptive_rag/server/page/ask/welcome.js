@@ -4,7 +4,7 @@ import { html, useEffect, useSignal, useState } from "../core/html.js";
 import { currentRoute, link } from "../core/route.js";
 import { collections, currentCollection, me, selectedCollections } from "../core/session.js";
 import { labelFor, t } from "../core/texts.js";
-import { useLaneStyle } from "../why/route_graph.js";
+import { useLaneStyle } from "../shell/strategies.js";
 import { ask } from "./conversation.js";
 
 export function Welcome() {

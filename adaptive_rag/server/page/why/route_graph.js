@@ -1,31 +1,14 @@
 /** The graph of the strategies, with the path of a question. */
-import { get } from "../core/api.js";
 import { classes, html } from "../core/html.js";
 import { labelFor, t } from "../core/texts.js";
-import { Loading, readOnce, useLoaded } from "../shell/loaded.js";
+import { Loading } from "../shell/loaded.js";
+import { useLaneStyle, useStrategies } from "../shell/strategies.js";
 
 /** @typedef {"waiting" | "running" | "done" | "skipped"} StepState */
-
-const readStrategies = readOnce(/** @returns {Promise<Strategies>} */ () => get("/strategies"));
-
-/** Return the server's strategies. They are read only once. */
-export const useStrategies = () => useLoaded(() => readStrategies(0));
 
 /** Return the strategies of a question; none until the router has chosen. @param {Turn} turn @returns {string[]} */
 export function strategiesOf({ analysis }) {
   return analysis ? [analysis.type, ...analysis.alternatives] : [];
-}
-
-/** Return a function from a strategy to the style with its colour, darker or lighter so that it can be read. */
-export function useLaneStyle() {
-  const lanes = useStrategies().value?.strategies ?? [];
-  return (/** @type {Strategy | null} */ name) => {
-    const colour = lanes.find((lane) => lane.name === name)?.colour;
-    const mixed = (/** @type {string} */ other) => `color-mix(in oklab, ${colour}, ${other})`;
-    return {
-      "--lane": colour ? `light-dark(${mixed("black 15%")}, ${mixed("white 40%")})` : "var(--accent)",
-    };
-  };
 }
 
 /** Return the state of a step. @param {Turn} turn @param {string} name @param {string | null} strategy @returns {StepState} */

@@ -4,7 +4,8 @@ import { formatReasons } from "../core/phrases.js";
 import { formatDuration, formatPercent, labelFor, labelledCodes, language, t } from "../core/texts.js";
 import { openDocument } from "../document/opened.js";
 import { ServerMessage } from "../shell/notices.js";
-import { strategiesOf, useLaneStyle } from "./route_graph.js";
+import { useLaneStyle } from "../shell/strategies.js";
+import { strategiesOf } from "./route_graph.js";
 
 const MAX_FOLDED = 5;
 const SCORE_FORMAT = { minimumFractionDigits: 2, maximumFractionDigits: 2 };

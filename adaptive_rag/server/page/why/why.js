@@ -4,7 +4,8 @@ import { html, useDisclosure, useEffect } from "../core/html.js";
 import { formatReasons } from "../core/phrases.js";
 import { formatDuration, formatPercent, labelFor, t } from "../core/texts.js";
 import { ServerMessage } from "../shell/notices.js";
-import { RouteGraph, strategiesOf, useLaneStyle } from "./route_graph.js";
+import { useLaneStyle } from "../shell/strategies.js";
+import { RouteGraph, strategiesOf } from "./route_graph.js";
 import { Timeline, totalDuration } from "./timeline.js";
 
 /**
