@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeVar
 
 from adaptive_rag.errors import ConfigurationError, DeadlineError, MissingExtraError
 from adaptive_rag.private import home, make_file, make_folder, replace_text
@@ -49,7 +49,7 @@ Part = Literal[
     "wording",
 ]
 # Name of the trace decision that records a failed part.
-LEFT_OUT = "left out"
+LEFT_OUT: Final = "left out"
 # Size in bytes of the list of failures beyond which its older half is dropped.
 MAX_LIST_BYTES = 200_000
 

@@ -15,9 +15,18 @@ from typing_extensions import TypedDict
 # The types of question that the router was trained to tell apart, each with a strategy of its name.
 # A further strategy in graph/strategies/ is none of them: it is reached with `route=`.
 RoutedType = Literal["factual", "analytical", "opinion", "contextual"]
+# What a question asks for, whatever its type: "How do I pay?" is procedural and analytical. The keys of
+# `retrieval.alpha_table` are among these values; none of them is a strategy.
 Intent = Literal["factual", "technical", "procedural", "conceptual", "comparison", "troubleshooting"]
 Complexity = Literal["basic", "intermediate", "advanced"]
 DecidedBy = Literal["local", "hedge", "model", "caller"]
+# What the steps decide, as the trace calls it. Stored conversations hold these names, so that none may go.
+DecisionKind = Literal[
+    "answer", "branch", "closest", "compared", "cut", "draw", "evidence", "fusion", "hedge", "left out",
+    "links removed", "markers added", "markers dropped", "overview", "passages", "reading", "repeated",
+    "scores", "selection", "shortened", "sides", "situation", "spelling", "subject added", "type",
+    "unsupported", "versions", "window", "worked out",
+]  # fmt: skip
 
 ROUTED_TYPES: tuple[RoutedType, ...] = get_args(RoutedType)
 
@@ -191,7 +200,7 @@ Piece: TypeAlias = str | Phrase | Citation
 class Decision(TypedDict):
     """Something a step chose, and why."""
 
-    what: str
+    what: DecisionKind
     chosen: Any
     # the reasons in English
     why: str

@@ -14,6 +14,7 @@ from pydantic import BaseModel, Field
 
 from adaptive_rag.analysis import analyse
 from adaptive_rag.analysis.ontology import Ontology, load_ontology
+from adaptive_rag.analysis.question_types import TYPE_NAMES, describe_types
 from adaptive_rag.analysis.wording import adjust_by_wording, with_reasons, with_type
 from adaptive_rag.context import Context, context_of, is_served, live_key
 from adaptive_rag.context.caller import check_text, newest_turns, user_of
@@ -52,7 +53,7 @@ _DENIED_TYPE = re.compile(
 class Classification(BaseModel):
     """The question's type."""
 
-    type: RoutedType = Field(description="factual, analytical, opinion or contextual")
+    type: RoutedType = Field(description=TYPE_NAMES)
     reason: str = Field("", max_length=300, description="Why, in at most one sentence.")
 
 
@@ -284,6 +285,8 @@ def ask_to_classify(
         "classify",
         Classification,
         values=lambda: {
+            "types": describe_types(),
+            "type_names": TYPE_NAMES,
             "question": question,
             "user_context": user_context or "(none given)",
             "history": format_history(history) or "(none)",

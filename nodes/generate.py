@@ -38,7 +38,7 @@ from adaptive_rag.query.parts import full_parts
 from adaptive_rag.query.whole_document import asks_for_all, document_asked_for, heading_asked_for
 from adaptive_rag.rank.stances import Side, asked_side
 from adaptive_rag.source import ChoosesSources, ChunkSource, KnowsNotes, ListsChunks, ListsSources
-from adaptive_rag.state import Candidate, Citation, Decision, Phrase, State
+from adaptive_rag.state import Candidate, Citation, Decision, DecisionKind, Phrase, State
 from adaptive_rag.text.phrases import CitedText, decide, link_markers, parts_of, say
 from adaptive_rag.text.tokens import BYTES_PER_TOKEN
 from adaptive_rag.text.words import is_german
@@ -258,7 +258,7 @@ def _answer_by_draft(
 
 
 def _review_decisions(review: Review) -> list[Decision]:
-    changes: list[tuple[str, Any, Phrase]] = [
+    changes: list[tuple[DecisionKind, Any, Phrase]] = [
         ("markers dropped", review.unknown, say("no_such_numbers")),
         ("markers added", review.added, say("marked_by_support")),
         ("compared", "numbers" if review.translated else "", say("other_language")),

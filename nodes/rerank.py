@@ -154,13 +154,10 @@ def score(
     request = RerankRequest(
         question=_question_of(state) if user_context else _text_to_score(state, context),
         context=user_context,
-        no_context=context.models.no_context,
         candidates=candidates,
         k=k,
         score_locally=lambda: score_locally(state, candidates, context),
-        scoring=context.scoring,
-        model=context.retrieval.reranker_model,
-        reader=context.reader,
+        settings=context,
         locally_because=locally_because,
     )
     return (yield from reranker.rerank(request))

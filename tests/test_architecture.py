@@ -110,6 +110,13 @@ def test_every_room_has_its_place() -> None:
     assert {room(module) for module in MODULES if room(module)} == set(ROOMS)
 
 
+def test_the_guide_lists_the_rooms_in_their_order() -> None:
+    guide = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    section = guide.split("| layer |")[1].split("\n\n")[0]
+    names = re.findall(r"`(\w+)/?`", "".join(line.split("|")[1] for line in section.splitlines()[2:]))
+    assert tuple(names) == ROOMS[:-1]
+
+
 def test_a_room_imports_only_rooms_above_it() -> None:
     wrong = [
         f"{module} imports {imported}"

@@ -10,6 +10,7 @@ from adaptive_rag.analysis import lexicon as lx
 from adaptive_rag.analysis.analyse import analyse_batch
 from adaptive_rag.analysis.features import KINDS, Features, find_kind, letter_runs
 from adaptive_rag.analysis.parse import ParsedQuestion, parse_question
+from adaptive_rag.analysis.question_types import TYPES
 from adaptive_rag.analysis.router import Floats, embed_questions, load_learned, load_router
 from adaptive_rag.analysis.wording import adjust_by_wording
 from adaptive_rag.context.groups import RoutingSettings
@@ -20,14 +21,6 @@ from adaptive_rag.state import ROUTED_TYPES, QueryAnalysis, RoutedType
 MAX_TRIALS = 24
 # Maximum number of reasons and of changes that are reported, and the minimum weight of a reason.
 MAX_REASONS, MIN_WEIGHT = 6, 0.02
-
-# How a question of each type asks about a topic.
-_REWORDINGS: dict[RoutedType, tuple[str, ...]] = {
-    "factual": ("What is {topic}?", "When was {topic}?", "How many {topic} are there?"),
-    "analytical": ("How does {topic} work, and why?", "What causes {topic}?", "Explain {topic}."),
-    "opinion": ("What are the different views on {topic}?", "Should {topic} be allowed?"),
-    "contextual": ("What does {topic} mean for me in my situation?", "Should I worry about {topic}?"),
-}
 
 
 @dataclass(frozen=True)
@@ -111,7 +104,7 @@ def _try_changes(parsed: ParsedQuestion, wanted: RoutedType, user_context: str) 
     for i, word in enumerate(words[:MAX_TRIALS] if len(words) > 1 else []):
         variants.append((f"without {word.strip('?.,!')!r}", " ".join(words[:i] + words[i + 1 :])))
     if topic := " ".join(word for word in parsed.words if word not in lx.SHAPE_WORDS):
-        variants += [("asked as", rewording.format(topic=topic)) for rewording in _REWORDINGS[wanted]]
+        variants += [("asked as", rewording.format(topic=topic)) for rewording in TYPES[wanted].rewordings]
     if user_context:
         variants.append(("without the context", parsed.text))
     results = _analyse(

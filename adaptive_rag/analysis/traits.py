@@ -3,6 +3,7 @@
 import re
 
 from adaptive_rag.analysis import lexicon as lx
+from adaptive_rag.analysis.question_types import TYPES
 from adaptive_rag.state import Complexity, Intent, RoutedType
 
 MAX_ENTITIES = 12
@@ -97,8 +98,7 @@ _NO_NAMES = lx.SHAPE_WORDS | lx.word_set(
 def find_intent(words: tuple[str, ...], query_type: RoutedType) -> Intent:
     """Return the intent of a question by its words, or else by its type."""
     text = " ".join(words)
-    by_type: Intent = "conceptual" if query_type in ("analytical", "opinion") else "factual"
-    return next((intent for intent, pattern in _INTENTS if pattern.search(text)), by_type)
+    return next((intent for intent, pattern in _INTENTS if pattern.search(text)), TYPES[query_type].intent)
 
 
 def measure_complexity(
@@ -111,7 +111,7 @@ def measure_complexity(
     points += min(0.5 * sum(word in ("and", "or", "while", "whereas", "given", "if") for word in words), 1.5)
     points += min(0.75 * max(text.count("?") - 1, 0), 1.5)
     points += 0.5 * (len(words) > 25) + 0.25 * (len(entities) > 2)
-    points += {"factual": -0.75, "analytical": 0.5, "opinion": 0.5, "contextual": 0.0}[query_type]
+    points += TYPES[query_type].points
     if _SIMPLE_OPENING.match(joined) and len(words) <= 8:
         points -= 0.75
     if points >= _ADVANCED:

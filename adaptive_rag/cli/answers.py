@@ -117,7 +117,9 @@ def print_trace(trace: Sequence[TraceRecord]) -> None:
 
 def _format_record(record: TraceRecord) -> list[str]:
     lines = [f'query "{query}"' for query in record.get("queries", [])]
-    lines += [f"{d['what']}: {_join_values(d['chosen'])} ({d['why']})" for d in record.get("decisions", [])]
+    for decision in record.get("decisions", []):
+        label = label_for("decision", decision["what"])
+        lines.append(f"{label}: {_join_values(decision['chosen'])} ({decision['why']})")
     lines += [f"{s['skill']} done locally: {s['reason']}" for s in record.get("stand_ins", [])]
     if record.get("calls"):
         tokens = ", ".join(f"{count} {kind}" for kind, count in record.get("tokens", {}).items())

@@ -10,7 +10,6 @@ from adaptive_rag.cli import options
 
 if TYPE_CHECKING:
     from adaptive_rag.server.mcp_tools import Collections, OpenedCollection
-    from adaptive_rag.server.rates import Count
     from adaptive_rag.server.roles import Action
 
 NAME = "documents"
@@ -68,5 +67,5 @@ class _LocalReader:
             raise not_found("collection")
         return OpenedCollection(NAME, self._uri)
 
-    def count(self, rate: Count) -> None:
+    def count(self, action: str) -> None:
         """Do nothing: the user of this machine has no rate limit."""

@@ -35,6 +35,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -58,13 +59,17 @@ class RankingMetric:
     """A metric of the first passages of a ranking."""
 
     name: str
-    # its name in ir_measures (MRR is RR, MAP is AP), or a function of the aspects, the ranking and the cutoff
-    measure: str | Callable[[Aspects, Ranking, int], float | None]
+    # its name in ir_measures (MRR is RR, MAP is AP), or a function of the judgements (the grades of passages,
+    # and in COVERAGE_METRICS their aspects), the ranking and the cutoff
+    measure: str | Callable[[Any, Ranking, int], float | None]
     # how many passages count; None for the k of the run
     cutoff: int | None = None
     # whether the page has a plot of it, and a column in its tables
     drawn: bool = False
     tabled: bool = True
+    # as in AnswerMetric
+    short: str = ""
+    rank: int = 5
 
     def depth(self, k: int) -> int:
         """Return how many passages count in a run."""
@@ -75,17 +80,37 @@ class RankingMetric:
         return f"{self.name}@{self.depth(k)}"
 
 
+class AnswerMetric(NamedTuple):
+    """The column of a metric of answers."""
+
+    # its heading; the name by default
+    short: str = ""
+    # how soon it is dropped in a narrow terminal; 0 is never
+    rank: int = 5
+
+
 # In the order of the reports. A drawn metric has a panel of its own, with bars for each type of question.
 RANKING_METRICS = [
-    RankingMetric("ndcg", "nDCG", drawn=True),
-    RankingMetric("recall", "R"),
-    RankingMetric("mrr", "RR"),
+    RankingMetric("ndcg", "nDCG", drawn=True, rank=0),
+    RankingMetric("recall", "R", rank=3),
+    RankingMetric("mrr", "RR", rank=3),
     RankingMetric("precision", "P", tabled=False),
 ]
 WEIGHTS = {"semantic_similarity": 0.4, "token_f1": 0.2, "context_relevance": 0.2, "citation_correctness": 0.2}
-QUOTED = ("quoted_aspects", "quoted_both")
-ANSWER_METRICS = ("quality", "semantic_similarity", "token_f1", "rouge_l", *tuple(WEIGHTS)[2:], *QUOTED)
-ABSTENTION = ("abstention_precision", "abstention_recall")
+ANSWER_METRICS = {
+    "quality": AnswerMetric(rank=0),
+    "semantic_similarity": AnswerMetric("similarity"),
+    "token_f1": AnswerMetric(),
+    "rouge_l": AnswerMetric(),
+    "context_relevance": AnswerMetric("context"),
+    "citation_correctness": AnswerMetric("citations"),
+    "quoted_aspects": AnswerMetric("aspects quoted"),
+    "quoted_both": AnswerMetric("both quoted"),
+}
+ABSTENTION = {
+    "abstention_precision": AnswerMetric("abst. P", rank=3),
+    "abstention_recall": AnswerMetric("abst. R", rank=3),
+}
 # The least cosine of a claim and a cited sentence that supports it; below it they share at most a topic.
 SUPPORT = 0.5
 
@@ -113,6 +138,14 @@ def headline(k: int) -> str:
     return f"ndcg@{k}"
 
 
+def column_of(name: str) -> AnswerMetric:
+    """Return the column of a metric by its name in a run, such as "ndcg@10"."""
+    base, at, depth = name.partition("@")
+    rankings = {metric.name: metric for metric in (*RANKING_METRICS, *COVERAGE_METRICS)}
+    metric = rankings.get(base) or {**ANSWER_METRICS, **ABSTENTION}.get(base, AnswerMetric())
+    return AnswerMetric(f"{metric.short or base.replace('_', ' ')}{at}{depth}", metric.rank)
+
+
 def ranked_ids(documents: Sequence[Candidate]) -> list[str]:
     """Return the ids of ranked passages as the data set names them, each once."""
     return list(dict.fromkeys(str(document["metadata"].get("_id", document["id"])) for document in documents))
@@ -132,20 +165,23 @@ def score_ranking(question: Question, ranking: Ranking, k: int) -> Scores:
     # trec_eval breaks ties by id; decreasing scores keep our order.
     run = [ir.ScoredDoc("", passage, -float(rank)) for rank, passage in enumerate(ranking)]
     scores: Scores = {}
-    for rows, qrels in ((RANKING_METRICS, grades), (COVERAGE_METRICS, subtopics)):
+    for rows, qrels, judgements in (
+        (RANKING_METRICS, grades, question.gold),
+        (COVERAGE_METRICS, subtopics, question.aspects),
+    ):
         names = {
             getattr(ir, row.measure) @ row.depth(k): row.label(k)
             for row in rows
             if isinstance(row.measure, str)
         }
         scores |= dict.fromkeys(names.values(), 0.0) if qrels else {}
-        for metric in ir.iter_calc(list(names), qrels, run) if run and qrels else ():
+        for metric in ir.iter_calc(list(names), qrels, run) if names and run and qrels else ():
             if not math.isnan(metric.value):
                 scores[names[metric.measure]] = float(metric.value)
-    for row in COVERAGE_METRICS if question.aspects else ():
-        if callable(row.measure):
-            value = row.measure(question.aspects, ranking, row.depth(k))
-            scores |= {} if value is None else {row.label(k): value}
+        for row in rows if judgements else ():
+            if callable(row.measure):
+                value = row.measure(judgements, ranking, row.depth(k))
+                scores |= {} if value is None else {row.label(k): value}
     return scores
 
 
@@ -164,10 +200,10 @@ def both_at(aspects: Aspects, ranking: Ranking, k: int) -> float | None:
 
 
 COVERAGE_METRICS = [
-    RankingMetric("alpha_ndcg", "alpha_nDCG", drawn=True),
-    RankingMetric("aspects", aspects_at, drawn=True),
-    RankingMetric("both", both_at, cutoff=5, drawn=True),
-    RankingMetric("both", both_at, drawn=True),
+    RankingMetric("alpha_ndcg", "alpha_nDCG", drawn=True, short="α-ndcg", rank=2),
+    RankingMetric("aspects", aspects_at, drawn=True, rank=0),
+    RankingMetric("both", both_at, cutoff=5, drawn=True, rank=2),
+    RankingMetric("both", both_at, drawn=True, rank=2),
 ]
 
 

@@ -8,26 +8,20 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from adaptive_rag.analysis.question_types import TYPES
 from adaptive_rag.context.groups import ModelStep
 from adaptive_rag.errors import ConfigurationError
 from adaptive_rag.evaluation.datasets import Dataset
 from adaptive_rag.evaluation.records import parse_lines
 from adaptive_rag.testing import ScriptedChatModel
 
-# Type of a question -> step that asks the model -> keys of the recorded reply.
-REPLY_KEYS: dict[str, dict[ModelStep, tuple[str, ...]]] = {
-    "factual": {"enhance": ("query",)},
-    "analytical": {"decompose": ("sub_questions",)},
-    "opinion": {"viewpoints": ("viewpoints", "sides")},
-    "contextual": {"infer": ("context",), "contextualize": ("context", "query")},
-}
 Replies = Mapping[str, Mapping[ModelStep, Mapping[str, Any]]]
 
 
 def read_replies(folder: Path, dataset: str) -> Replies:
     """Return the recorded replies of a data set: question id -> step -> the reply's fields.
 
-    The folder holds DATASET.jsonl; a line has `_id`, `type`, and the keys of REPLY_KEYS for that type.
+    The folder holds DATASET.jsonl; a line has `_id`, `type`, and the keys of that type in TYPES.
 
     Raises:
         ConfigurationError: there is no such file, or a line lacks a field.
@@ -40,7 +34,7 @@ def read_replies(folder: Path, dataset: str) -> Replies:
     replies: dict[str, dict[ModelStep, dict[str, Any]]] = {}
     for line in parse_lines(file.read_text(encoding="utf-8"), file):
         try:
-            steps = REPLY_KEYS[line["type"]]
+            steps = TYPES[line["type"]].reply_keys
             replies[line["_id"]] = {step: {key: line[key] for key in keys} for step, keys in steps.items()}
         except (KeyError, TypeError) as error:
             raise ConfigurationError(f"{file}: a reply lacks {error}: {str(line)[:120]}") from error

@@ -20,16 +20,6 @@ COSTS = tuple(Cost.__annotations__)
 # A difference must also have a p below this: the bootstrap interval of a single question has no width.
 SIGNIFICANT = 0.05
 SURE = "where the interval leaves out zero and p < .05; nothing is corrected for the number of comparisons"
-SHORT_NAMES = {
-    "alpha_ndcg": "α-ndcg",
-    "semantic_similarity": "similarity",
-    "context_relevance": "context",
-    "citation_correctness": "citations",
-    "quoted_aspects": "aspects quoted",
-    "quoted_both": "both quoted",
-    "abstention_precision": "abst. P",
-    "abstention_recall": "abst. R",
-}
 
 
 # The fields of `statistics.Difference`: a metric's difference from the baseline on the same questions.
@@ -146,13 +136,6 @@ def figure(row: SummaryRow, name: str) -> str:
     """Format a metric of a row, with the number of questions that have it if not all do."""
     n = row["counts"][name]
     return f"{row['metrics'][name]:.3f}" + (f" ({n})" if n != row["n"] else "")
-
-
-def short_name(name: str) -> str:
-    """Return the short name of a metric, for the heading of a column."""
-    for long, short in SHORT_NAMES.items():
-        name = name.replace(long, short)
-    return name.replace("_", " ")
 
 
 def _groups(records: Iterable[QuestionRecord]) -> Iterator[tuple[str, str, list[QuestionRecord]]]:

@@ -12,7 +12,7 @@ from rich.text import Text
 from adaptive_rag.evaluation import summary
 from adaptive_rag.evaluation.arms import BASELINE, SUBJECT
 from adaptive_rag.evaluation.judge import CRITERIA, OVERALL, TIE, JudgeReport
-from adaptive_rag.evaluation.metrics import ABSTENTION, ANSWER_METRICS, headline, metric_names
+from adaptive_rag.evaluation.metrics import ABSTENTION, ANSWER_METRICS, column_of, headline, metric_names
 from adaptive_rag.evaluation.routing import RoutingReport
 from adaptive_rag.evaluation.summary import DifferenceRow, SummaryRow
 
@@ -156,23 +156,11 @@ def _build_columns(rows: Sequence[SummaryRow], k: int) -> list[_Column]:
         _Column("type", 0, [summary.label_of(row["type"]) if row else "" for row in first_rows], "left"),
         _Column("arm", 0, [row["arm"] for row in rows], "left"),
         _Column("n", 0, [str(row["n"]) if row else "" for row in first_rows]),
-        *(
-            _Column(summary.short_name(name), _rank(name, k), [format_metric(row, name) for row in rows])
-            for name in names
-        ),
+        *(_Column(*column_of(name), [format_metric(row, name) for row in rows]) for name in names),
         *_change_columns(rows, k),
         _Column("calls", 1 if has_calls else 4, [f"{row['cost']['model_calls']:.1f}" for row in rows]),
         _Column("ms", 2, [f"{row['cost']['ms']:.0f}" for row in rows]),
     ]
-
-
-def _rank(name: str, k: int) -> int:
-    """Return how soon the column of a metric is dropped in a narrow terminal; 0 is never."""
-    if name in (headline(k), "quality", f"aspects@{k}"):
-        return 0
-    if name.startswith(("alpha", "both")):
-        return 2
-    return 3 if name.startswith(("recall", "mrr")) or name in ABSTENTION else 5
 
 
 def _change_columns(rows: Sequence[SummaryRow], k: int) -> list[_Column]:

@@ -1,8 +1,7 @@
 """The index: stores chunks on disk and finds them by vector or by words."""
 
 from adaptive_rag.index.check import IndexCheck
-from adaptive_rag.index.index import Index, describe_fields
-from adaptive_rag.index.manifest import describe
+from adaptive_rag.index.index import Index, describe, describe_fields
 from adaptive_rag.index.progress import Progress
 from adaptive_rag.index.repair import RepairReport
 from adaptive_rag.index.report import IndexReport

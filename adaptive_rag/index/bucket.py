@@ -66,7 +66,7 @@ class Bucket:
         if scheme not in SCHEMES:
             raise ConfigurationError(
                 f"index = {uri!r} cannot hold an index: expected a folder, or a bucket such as "
-                "s3://bucket/kb, gs://bucket/kb or az://container/kb."
+                f"{' or '.join(f'{scheme}://bucket/kb' for scheme in SCHEMES)}."
             )
         # The package is imported first. If two threads imported the submodule at once, one could see the
         # package half loaded.

@@ -31,15 +31,22 @@ from adaptive_rag.index.location import Files, open_files, open_location
 from adaptive_rag.index.manifest import MANIFEST, Manifest, SourceRecord, complete_manifest
 from adaptive_rag.index.neighbours import Ids
 from adaptive_rag.index.open_index import OpenedIndex, Restriction
-from adaptive_rag.index.postgres.database import Database
+from adaptive_rag.index.postgres.database import SCHEMES, Database
 from adaptive_rag.index.postgres.source import PostgresIndex
 from adaptive_rag.index.reader import TableReader
 from adaptive_rag.index.repair import repair_index
 from adaptive_rag.index.report import IndexReport, nothing_read
-from adaptive_rag.index.sharding.layout import refuse_shards, shard_uris
+from adaptive_rag.index.sharding.layout import join_facts, refuse_shards, shard_uris
 from adaptive_rag.index.vectorize import load_model_of, refuse_dimension
 from adaptive_rag.models.onnx import OnnxEmbeddings
-from adaptive_rag.source import ChoosesSources, ChunkSource, FiltersChunks, KeepsVersions, Sentences
+from adaptive_rag.source import (
+    ChoosesSources,
+    ChunkSource,
+    FiltersChunks,
+    KeepsVersions,
+    ListsSources,
+    Sentences,
+)
 from adaptive_rag.state import Candidate, Chunk
 from adaptive_rag.text.vectors import Vectors
 from adaptive_rag.where import Kind, read_where
@@ -332,8 +339,28 @@ def _reopen(uri: str, restrictions: Sequence[Restriction], excluded: frozenset[s
     return index.restrict(*restrictions).without(excluded)
 
 
+def open_own_store(uri: str | Path) -> ChunkSource | None:
+    """Open a store that only its row in `STORES` knows; None for an index in a folder, bucket or database."""
+    scheme = _scheme_of(str(uri))
+    is_own = scheme and STORES.get(scheme, Index.open) not in (Index.open, PostgresIndex.open)
+    return open_source(str(uri)) if is_own else None
+
+
+def describe(uri: str | Path) -> dict[str, Any]:
+    """Return what an index contains and how it was made, without loading its embedding model."""
+    if (store := open_own_store(uri)) is not None:
+        counts = store.sources() if isinstance(store, ListsSources) else {}
+        return {"index": uri, "chunks": sum(counts.values()), "sources": len(counts), "notes": []}
+    location = open_location(uri)
+    if uris := shard_uris(location):
+        return join_facts(location.uri, [describe(each) for each in uris])
+    return complete_manifest(location).describe(location)
+
+
 def describe_fields(uri: str | Path) -> dict[str, str]:
-    """Return `Index.fields` of an index without loading its embedding model."""
+    """Return `Index.fields` of an index without loading its model; none for an own store."""
+    if open_own_store(uri) is not None:
+        return {}
     location = open_location(uri)
     if isinstance(location, Database):
         return PostgresIndex(location).fields()
@@ -344,15 +371,10 @@ def describe_fields(uri: str | Path) -> dict[str, str]:
     return TableReader(location.uri, complete_manifest(location)).rows_and_fields[1].describe()
 
 
-# The functions that open a store (a ChunkSource), by the scheme of its address; a path has the scheme "".
+# The functions that open a store (a ChunkSource), by the scheme of its address; "" is for paths and buckets.
 STORES: dict[str, Callable[[str, str | Embeddings | None], ChunkSource]] = {
     "": Index.open,
-    "file": Index.open,
-    "s3": Index.open,
-    "gs": Index.open,
-    "az": Index.open,
-    "postgres": PostgresIndex.open,
-    "postgresql": PostgresIndex.open,
+    **dict.fromkeys(SCHEMES, PostgresIndex.open),
 }
 # The function that opens an index of shards. Its module imports this one, and so registers it here.
 SHARD_OPENERS: dict[
@@ -421,8 +443,7 @@ def open_source(
         from adaptive_rag.index.langchain import RetrieverSource
 
         return RetrieverSource(location, embeddings)
-    scheme = location.partition("://")[0].lower() if "://" in location else ""
-    open_store = STORES.get(scheme, Index.open)
+    open_store = STORES.get(_scheme_of(location), Index.open)
     if open_store == Index.open and shard_uris(open_location(location)):
         return SHARD_OPENERS["open"](location, embeddings, disk_cache, ray)
     if ray is not None:
@@ -435,6 +456,10 @@ def open_source(
         if open_store == Index.open
         else open_store(location, embeddings)
     )
+
+
+def _scheme_of(address: str) -> str:
+    return address.partition("://")[0].lower() if "://" in address else ""
 
 
 def narrow_to(report: IndexReport, uri: str, embeddings: str | Embeddings | None) -> str | ChunkSource:

@@ -11,7 +11,6 @@ import subprocess
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
-from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from xxhash import xxh3_64_hexdigest
@@ -26,9 +25,9 @@ from adaptive_rag.errors import (
 from adaptive_rag.index import neighbours
 from adaptive_rag.index.bucket import Bucket, ChangedError
 from adaptive_rag.index.cache import FILE
-from adaptive_rag.index.location import Location, open_location
+from adaptive_rag.index.location import Location
 from adaptive_rag.index.postgres.database import Database
-from adaptive_rag.index.sharding.layout import join_facts, refuse_shards, shard_uris
+from adaptive_rag.index.sharding.layout import refuse_shards
 from adaptive_rag.source import SentenceVectors
 
 MANIFEST = "manifest.json"
@@ -332,14 +331,6 @@ def complete_manifest(location: Location) -> Manifest:
             f"The index {location.uri} is still empty: its first run did not finish. Run: {command}"
         )
     return manifest
-
-
-def describe(uri: str | Path) -> dict[str, Any]:
-    """Return what an index contains and how it was made, without loading its embedding model."""
-    location = open_location(uri)
-    if uris := shard_uris(location):
-        return join_facts(location.uri, [describe(each) for each in uris])
-    return complete_manifest(location).describe(location)
 
 
 def concurrent_write_error(uri: str) -> IndexingError:

@@ -12,6 +12,7 @@ from pathlib import Path, PurePath
 from adaptive_rag.errors import InputError
 from adaptive_rag.index.build import LOCK_WAIT_SECONDS
 from adaptive_rag.index.files import refuse_damage
+from adaptive_rag.index.index import open_own_store
 from adaptive_rag.index.location import open_location
 from adaptive_rag.index.lock import write_lock
 from adaptive_rag.index.manifest import Manifest, complete_manifest
@@ -22,6 +23,7 @@ from adaptive_rag.index.reader import TableReader
 from adaptive_rag.index.report import IndexReport, join_reports
 from adaptive_rag.index.run import IndexingRun
 from adaptive_rag.index.sharding.layout import shard_uris
+from adaptive_rag.source import ListsSources
 from adaptive_rag.state import Chunk
 
 # How many similar names a message suggests.
@@ -46,7 +48,18 @@ class ListedSource:
 
 
 def list_sources(uri: str | Path) -> list[ListedSource]:
-    """List the documents of an index by name."""
+    """List the documents of an index by name; only their names and chunks for a store of another kind.
+
+    Raises:
+        InputError: the store cannot list its documents.
+    """
+    if (store := open_own_store(uri)) is not None:
+        if not isinstance(store, ListsSources):
+            raise InputError(f"{uri} can be searched, but it cannot list its documents.")
+        return [
+            ListedSource(source, _kind_of(source), chunks, None, None, None, ())
+            for source, chunks in sorted(store.sources().items())
+        ]
     location = open_location(uri)
     if uris := shard_uris(location):
         sources = [source for shard in uris for source in list_sources(shard)]
@@ -55,7 +68,7 @@ def list_sources(uri: str | Path) -> list[ListedSource]:
     return [
         ListedSource(
             source,
-            PurePath(source).suffix[1:].lower() or None,
+            _kind_of(source),
             record.chunks,
             record.indexed,
             record.copy_of,
@@ -64,6 +77,10 @@ def list_sources(uri: str | Path) -> list[ListedSource]:
         )
         for source, record in sorted(manifest.sources.items())
     ]
+
+
+def _kind_of(source: str) -> str | None:
+    return PurePath(source).suffix[1:].lower() or None
 
 
 def read_chunks(uri: str | Path, name: str) -> tuple[str, list[Chunk]]:

@@ -8,8 +8,8 @@ loaders are our own: spans, pages and section headings must be exact, and LangCh
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import cast
 
@@ -37,6 +37,8 @@ class Loader:
     package: str | None = None
     by_content: bool = False
     """Whether a file whose content is of another kind than its suffix is read by the loader of that kind."""
+    mime: Mapping[str, str] = field(default_factory=dict)
+    """Content types of web servers, each with the suffix as which such a page is read."""
 
     def __call__(self, path: Path, builder: TextBuilder) -> None:
         """Import the loader and read a file with it."""
@@ -54,13 +56,21 @@ class Loader:
 _CODE = ".py .js .mjs .cjs .jsx .ts .tsx .java .kt .scala .c .h .cc .cpp .hpp .cs .go .rs .rb .php .swift"
 _CODE += " .lua .r .jl .sh .sql"
 _SETTINGS = ".yaml .yml .toml .ini .cfg .conf .properties"
+_OFFICE = "application/vnd.openxmlformats-officedocument."
+_OPEN_DOCUMENT = "application/vnd.oasis.opendocument."
 _XML = ".xml .docbook .dbk .jats .nxml .tei .rss .atom .opml .fb2 .xhtml .fodt .fods .fodp"
 
 # By kind of file.
 LOADERS: dict[str, Loader] = {
-    "PDF": Loader(SUFFIXES["PDF"], "adaptive_rag.ingest.pdf:load_pdf", by_content=True),
+    "PDF": Loader(
+        SUFFIXES["PDF"], "adaptive_rag.ingest.pdf:load_pdf", by_content=True, mime={"application/pdf": ".pdf"}
+    ),
     "text": Loader((".txt", ".text", ".prn"), "adaptive_rag.ingest.text:load_text"),
-    "Markdown": Loader((".md", ".markdown", ".mdx"), "adaptive_rag.ingest.markdown:load_markdown"),
+    "Markdown": Loader(
+        (".md", ".markdown", ".mdx"),
+        "adaptive_rag.ingest.markdown:load_markdown",
+        mime={"text/markdown": ".md"},
+    ),
     "reStructuredText": Loader((".rst",), "adaptive_rag.ingest.rst:load_rst"),
     "AsciiDoc": Loader((".adoc", ".asciidoc"), "adaptive_rag.ingest.asciidoc:load_asciidoc"),
     "markup": Loader(
@@ -68,39 +78,82 @@ LOADERS: dict[str, Loader] = {
         "adaptive_rag.ingest.markup:load_markup",
     ),
     "XML": Loader(tuple(_XML.split()), "adaptive_rag.ingest.xml:load_xml"),
-    "HTML": Loader((".html", ".htm"), "adaptive_rag.ingest.html:load_html"),
+    "HTML": Loader(
+        (".html", ".htm"),
+        "adaptive_rag.ingest.html:load_html",
+        mime={"text/html": ".html", "application/xhtml+xml": ".html"},
+    ),
     "saved web page": Loader((".mhtml", ".mht"), "adaptive_rag.ingest.html:load_mhtml"),
-    "Word": Loader(SUFFIXES["Word"], "adaptive_rag.ingest.docx:load_docx", by_content=True),
+    "Word": Loader(
+        SUFFIXES["Word"],
+        "adaptive_rag.ingest.docx:load_docx",
+        by_content=True,
+        mime={f"{_OFFICE}wordprocessingml.document": ".docx"},
+    ),
     "older Word": Loader((".doc", ".dot"), "adaptive_rag.ingest.word97:load_doc", by_content=True),
-    "PowerPoint": Loader(SUFFIXES["PowerPoint"], "adaptive_rag.ingest.powerpoint:load_pptx", by_content=True),
+    "PowerPoint": Loader(
+        SUFFIXES["PowerPoint"],
+        "adaptive_rag.ingest.powerpoint:load_pptx",
+        by_content=True,
+        mime={f"{_OFFICE}presentationml.presentation": ".pptx"},
+    ),
     "older PowerPoint": Loader(
         SUFFIXES["older PowerPoint"], "adaptive_rag.ingest.powerpoint97:load_ppt", by_content=True
     ),
-    "Excel": Loader(SUFFIXES["Excel"], "adaptive_rag.ingest.excel:load_xlsx", by_content=True),
+    "Excel": Loader(
+        SUFFIXES["Excel"],
+        "adaptive_rag.ingest.excel:load_xlsx",
+        by_content=True,
+        mime={f"{_OFFICE}spreadsheetml.sheet": ".xlsx"},
+    ),
     "older Excel": Loader(SUFFIXES["older Excel"], "adaptive_rag.ingest.xls:load_xls", by_content=True),
     "binary Excel": Loader(
         SUFFIXES["binary Excel"], "adaptive_rag.ingest.binary_sheets:load_workbook", by_content=True
     ),
     "SYLK": Loader(SUFFIXES["SYLK"], "adaptive_rag.ingest.sylk:load_slk", by_content=True),
     "OpenDocument text": Loader(
-        SUFFIXES["OpenDocument text"], "adaptive_rag.ingest.opendocument:load_odt", by_content=True
+        SUFFIXES["OpenDocument text"],
+        "adaptive_rag.ingest.opendocument:load_odt",
+        by_content=True,
+        mime={f"{_OPEN_DOCUMENT}text": ".odt"},
     ),
     "OpenDocument spreadsheet": Loader(
-        SUFFIXES["OpenDocument spreadsheet"], "adaptive_rag.ingest.ods:load_ods", by_content=True
+        SUFFIXES["OpenDocument spreadsheet"],
+        "adaptive_rag.ingest.ods:load_ods",
+        by_content=True,
+        mime={f"{_OPEN_DOCUMENT}spreadsheet": ".ods"},
     ),
     "OpenDocument presentation": Loader(
-        SUFFIXES["OpenDocument presentation"], "adaptive_rag.ingest.opendocument:load_odp", by_content=True
+        SUFFIXES["OpenDocument presentation"],
+        "adaptive_rag.ingest.opendocument:load_odp",
+        by_content=True,
+        mime={f"{_OPEN_DOCUMENT}presentation": ".odp"},
     ),
-    "rich text": Loader((".rtf",), "adaptive_rag.ingest.rtf:load_rtf", by_content=True),
-    "EPUB": Loader((".epub",), "adaptive_rag.ingest.epub:load_epub"),
-    "CSV": Loader(SUFFIXES["CSV"], "adaptive_rag.ingest.tables:load_csv"),
-    "JSON lines": Loader(SUFFIXES["JSON lines"], "adaptive_rag.ingest.tables:load_jsonl"),
-    "JSON": Loader(SUFFIXES["JSON"], "adaptive_rag.ingest.tables:load_json"),
+    "rich text": Loader(
+        (".rtf",),
+        "adaptive_rag.ingest.rtf:load_rtf",
+        by_content=True,
+        mime={"application/rtf": ".rtf", "text/rtf": ".rtf"},
+    ),
+    "EPUB": Loader((".epub",), "adaptive_rag.ingest.epub:load_epub", mime={"application/epub+zip": ".epub"}),
+    "CSV": Loader(
+        SUFFIXES["CSV"],
+        "adaptive_rag.ingest.tables:load_csv",
+        mime={"text/csv": ".csv", "text/tab-separated-values": ".tsv"},
+    ),
+    "JSON lines": Loader(
+        SUFFIXES["JSON lines"],
+        "adaptive_rag.ingest.tables:load_jsonl",
+        mime={"application/x-ndjson": ".jsonl"},
+    ),
+    "JSON": Loader(
+        SUFFIXES["JSON"], "adaptive_rag.ingest.tables:load_json", mime={"application/json": ".json"}
+    ),
     "archive": Loader(archives.SUFFIXES, "adaptive_rag.ingest.archives:load_archive"),
     "notebook": Loader((".ipynb",), "adaptive_rag.ingest.notebook:load_notebook"),
     "source code": Loader(tuple(_CODE.split()), "adaptive_rag.ingest.code:load_code"),
     "settings": Loader(tuple(_SETTINGS.split()), "adaptive_rag.ingest.code:load_code"),
-    "mail": Loader(SUFFIXES["mail"], "adaptive_rag.ingest.mail:load_eml"),
+    "mail": Loader(SUFFIXES["mail"], "adaptive_rag.ingest.mail:load_eml", mime={"message/rfc822": ".eml"}),
     "mail of Outlook": Loader(SUFFIXES["mail of Outlook"], "adaptive_rag.ingest.outlook:load_msg"),
     "mailbox": Loader(SUFFIXES["mailbox"], "adaptive_rag.ingest.mail:load_mbox"),
     "image": Loader(
@@ -109,7 +162,9 @@ LOADERS: dict[str, Loader] = {
         extra="ocr",
         package="rapidocr",
     ),
-    "subtitles": Loader(SUFFIXES["subtitles"], "adaptive_rag.ingest.subtitles:load_subtitles"),
+    "subtitles": Loader(
+        SUFFIXES["subtitles"], "adaptive_rag.ingest.subtitles:load_subtitles", mime={"text/vtt": ".vtt"}
+    ),
 }
 
 

@@ -47,9 +47,9 @@ def score_together(
     [reply] = yield [
         ask_to_score(
             request.question,
-            request.context or request.no_context,
+            _context_of(request),
             first,
-            scoring=request.scoring,
+            scoring=request.settings.scoring,
             by_setting=by_setting,
             locally_because=locally_because or ("" if by_setting else request.locally_because),
         )
@@ -60,9 +60,9 @@ def score_together(
 def score_one_by_one(request: RerankRequest) -> Asking[list[Candidate]]:
     """Let a chat model score each of the first candidates in its own call, all calls at once."""
     first = _first(request, MODEL_READS)
-    context = request.context or request.no_context
+    context, scoring = _context_of(request), request.settings.scoring
     replies = yield [
-        ask_to_score(request.question, context, [c], scoring=request.scoring, by_setting=True) for c in first
+        ask_to_score(request.question, context, [c], scoring=scoring, by_setting=True) for c in first
     ]
     # The model's scale and the local one do not mix: if one call failed, no reply counts.
     scores = [reply.result.scores[0] for reply in replies if reply.result is not None]
@@ -76,13 +76,13 @@ def cross_encode(request: RerankRequest) -> Asking[list[Candidate]]:
     fused score is min-max scaled, and the weight is 0.6 by default. A failure is reported in the trace, and
     once as a warning.
     """
-    first = _first(request, CROSS_ENCODER_READS)
+    first, name = _first(request, CROSS_ENCODER_READS), request.settings.retrieval.reranker_model
     try:
-        encoder = find_reranker(request.model)
+        encoder = find_reranker(name)
         scores = encoder.score(_pair_text(request), [candidate["text"] for candidate in first])
     except ScoringError as error:
-        why = f"the cross-encoder {request.model} does not score ({error}); the scores of the search stand"
-        warn_once(request.model, why)
+        why = f"the cross-encoder {name} does not score ({error}); the scores of the search stand"
+        warn_once(name, why)
         yield from _note(why)
         return list(request.candidates)
     scored = [with_scores(c, cross_encoder=float(s)) for c, s in zip(first, scores, strict=True)]
@@ -96,7 +96,7 @@ def read_together(request: RerankRequest) -> Asking[list[Candidate]]:
     relevance is computed as in `cross_encode`, from the probability that the passage answers.
     """
     first = _first(request, CROSS_ENCODER_READS)
-    reading = load_reader(request.reader).read(_pair_text(request), [passage_of(c) for c in first])
+    reading = load_reader(request.settings.reader).read(_pair_text(request), [passage_of(c) for c in first])
     scores = np.array([passage.answers for passage in reading.passages])
     scored = [with_scores(c, reader=round(float(s), 4)) for c, s in zip(first, scores, strict=True)]
     yield from _note("scored by the reader")
@@ -165,6 +165,11 @@ def _first(request: RerankRequest, reads: int) -> list[Candidate]:
     return list(request.candidates[: reads * request.k])
 
 
+def _context_of(request: RerankRequest) -> str:
+    """Return the user's context as a chat model is told it."""
+    return request.context or request.settings.models.no_context
+
+
 def _pair_text(request: RerankRequest) -> str:
     return " ".join(part for part in (request.question, request.context[:CONTEXT_CHARACTERS]) if part)
 
@@ -178,15 +183,15 @@ def _mix_with_search(request: RerankRequest, first: list[Candidate], scores: Sco
     """Return candidates ranked by a model's scores, 0-1, mixed with the scores of the search."""
     # Scaled over all candidates: over the first ones alone, the last of them would have 0.
     fused = min_max(np.array([c["scores"]["fused"] for c in request.candidates]))[: len(first)]
-    weight = request.scoring.weight
+    weight = request.settings.scoring.weight
     mixed = 10 * (weight * scores + (1 - weight) * fused)
     return by_relevance(first, [round(float(score), 4) for score in mixed])
 
 
 def _rank(request: RerankRequest, first: list[Candidate], model_scores: list[float]) -> list[Candidate]:
     """Rank the first candidates by the model's scores and the local ones, or all by the local ones."""
-    local = request.score_locally()
+    local, weight = request.score_locally(), request.settings.scoring.weight
     if not model_scores:
         return by_relevance(request.candidates, local)
     scored = [with_scores(c, judged=score) for c, score in zip(first, model_scores, strict=True)]
-    return by_relevance(first, join_scores(first, local[: len(first)], scored, request.scoring.weight))
+    return by_relevance(first, join_scores(first, local[: len(first)], scored, weight))

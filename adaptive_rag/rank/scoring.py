@@ -9,13 +9,13 @@ from typing import Any, TypeAlias
 import numpy as np
 from pydantic import BaseModel, Field
 
+from adaptive_rag.context import Context
 from adaptive_rag.context.groups import ScoringSettings
 from adaptive_rag.llm.numbers import read_scores
 from adaptive_rag.llm.passages import cut_texts, format_passages
 from adaptive_rag.llm.request import Asking, Reply, Request
 from adaptive_rag.search.fusion import with_scores
 from adaptive_rag.state import Candidate
-from adaptive_rag.text.reading import Reader
 
 # Characters of passage text in a prompt. It contains every candidate; a few sentences show the relevance.
 SCORING_BUDGET = 8_000
@@ -42,14 +42,7 @@ class RerankRequest:
     k: int
     # scores all candidates without a model, 0-10
     score_locally: Callable[[], list[float]]
-    # the text for a chat model in place of an empty context
-    no_context: str = ""
-    # how a chat model is asked, and the weight of its scores
-    scoring: ScoringSettings = DEFAULTS
-    # the model that `cross-encoder` loads
-    model: str = ""
-    # the reader that `reader` uses, by name or as an object; None for the shipped one
-    reader: str | Reader | None = None
+    settings: Context
     # why `auto` must not call a chat model; empty if it may
     locally_because: str = ""
 

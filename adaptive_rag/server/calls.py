@@ -21,7 +21,6 @@ from adaptive_rag.server.audit import record_event
 from adaptive_rag.server.database import Db, release_connection
 from adaptive_rag.server.folders import CollectionFolder
 from adaptive_rag.server.problems import Problem, require_found
-from adaptive_rag.server.rates import Count, Rates
 from adaptive_rag.server.roles import Action
 from adaptive_rag.server.services import Services
 from adaptive_rag.server.tables import Collection, Document, Job, OpenTo, Thread
@@ -119,9 +118,11 @@ def _find_thread_in(select_threads: Callable[[Caller], Select[Thread]]) -> Calla
     return find
 
 
-def _count_with(count: Count) -> Any:
+def count(action: str) -> Any:
+    """Return a dependency that counts a request against the rates of an action, as `Rates.count` names it."""
+
     async def count_call(call: AnyCall) -> None:
-        count(call.services.rates, call.caller)
+        call.services.rates.count(action, call.caller)
 
     return Depends(count_call)
 
@@ -140,8 +141,3 @@ VoteCall = Annotated[CollectionCall, Depends(_require_action(Action.VOTE))]
 ReadCall = Annotated[CollectionCall, Depends(_require_action(Action.READ))]
 WriteCall = Annotated[CollectionCall, Depends(_require_action(Action.WRITE))]
 ManageCall = Annotated[CollectionCall, Depends(_require_action(Action.MANAGE))]
-# Rate limits, in addition to these: of questions, of changes to what belongs to the caller, and of requests
-# that read the fields of all passages.
-COUNT_QUESTION, COUNT_CHANGE, COUNT_HEAVY_READ = map(
-    _count_with, (Rates.count_question, Rates.count_change, Rates.count_heavy_read)
-)

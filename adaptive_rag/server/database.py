@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Annotated, Any
@@ -14,7 +14,7 @@ from alembic.script import ScriptDirectory
 from alembic.util import CommandError
 from fastapi import Depends, Request
 from filelock import FileLock
-from sqlalchemy import Connection, Engine, create_engine, event, inspect, text
+from sqlalchemy import Connection, Engine, Row, Select, create_engine, event, func, inspect, select, text
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import Session
 
@@ -167,6 +167,14 @@ def open_session(request: Request) -> Iterator[Session]:
     """Yield a session for one request. Changes that the route does not commit are rolled back."""
     with Session(request.app.state.services.engine, expire_on_commit=False) as session:
         yield session
+
+
+def fetch_window(
+    db: Session, query: Select[*tuple[Any, ...]], limit: int, offset: int
+) -> tuple[Sequence[Row[*tuple[Any, ...]]], int]:
+    """Return the rows of a range of a query's results, and the number of all results."""
+    total = db.scalar(select(func.count()).select_from(query.order_by(None).subquery())) or 0
+    return db.execute(query.limit(limit).offset(offset)).all(), total
 
 
 def release_connection(db: Session) -> None:

@@ -19,10 +19,8 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from adaptive_rag.errors import import_extra
 from adaptive_rag.server.access import refuse_other_sites
 from adaptive_rag.server.answering import Answering
-from adaptive_rag.server.api.collections import fetch_collections
-from adaptive_rag.server.api.forms import Window
 from adaptive_rag.server.calls import Call, authenticate
-from adaptive_rag.server.database import release_connection
+from adaptive_rag.server.database import fetch_window, release_connection
 from adaptive_rag.server.mcp_tools import (
     LONGEST_TEXT,
     PASSAGE_URI,
@@ -35,9 +33,9 @@ from adaptive_rag.server.mcp_tools import (
     require_single,
 )
 from adaptive_rag.server.problems import to_problem
-from adaptive_rag.server.rates import Count
 from adaptive_rag.server.roles import Action
 from adaptive_rag.server.services import services_of
+from adaptive_rag.server.shown import measure_collection, select_collections
 
 if TYPE_CHECKING:
     from fastmcp import FastMCP
@@ -97,7 +95,7 @@ def build_mcp(get_caller: Callable[[], ToolCaller], *, is_local: bool = False) -
     return server
 
 
-def _count(get_caller: Callable[[], ToolCaller], rate: Count | None) -> None:
+def _count(get_caller: Callable[[], ToolCaller], rate: str | None) -> None:
     if rate is not None:
         get_caller().count(rate)
 
@@ -156,15 +154,17 @@ class HttpCaller:
 
     def collections(self, limit: int, offset: int, action: Action) -> Collections:
         """List the collections in which the caller may do an action."""
-        page = fetch_collections(self.call, Window(limit, offset), action)
-        release_connection(self.call.db)
+        query, db = select_collections(self.call.caller, action), self.call.db
+        rows, total = fetch_window(db, query, limit, offset)
+        sizes = [(row, measure_collection(db, row)) for (row,) in rows]
+        release_connection(db)
         listed = [
             CollectionListed(
-                name=row.name, description=row.description, documents=row.documents, passages=row.chunks
+                name=row.name, description=row.description, documents=size.documents, passages=size.chunks
             )
-            for row in page.items
+            for row, size in sizes
         ]
-        return Collections(collections=listed, total=page.total)
+        return Collections(collections=listed, total=total)
 
     def open(self, collection: str, action: Action) -> OpenedCollection:
         """Return a collection in which the caller may do an action; "" means the only one."""
@@ -177,9 +177,9 @@ class HttpCaller:
         found = self.collections(2, 0, action).collections or self.collections(2, 0, Action.SEE).collections
         return require_single([row.name for row in found])
 
-    def count(self, rate: Count) -> None:
+    def count(self, action: str) -> None:
         """Count a call against a rate limit of the caller."""
-        rate(self.call.services.rates, self.call.caller)
+        self.call.services.rates.count(action, self.call.caller)
 
 
 def build_mcp_app() -> StarletteWithLifespan:

@@ -17,13 +17,11 @@ from adaptive_rag.index.sharding.layout import shard_uris
 from adaptive_rag.index.sources import read_chunks
 from adaptive_rag.ingest.archives import owners_of
 from adaptive_rag.server.answering import SETTINGS, Answering, Inquiry, Question, QuestionText, Situation
-from adaptive_rag.server.api.documents import TEXT_READS, cut_text
-from adaptive_rag.server.api.forms import Confidence, Grounding
 from adaptive_rag.server.calls import CollectionCall
 from adaptive_rag.server.folders import SearchTarget
 from adaptive_rag.server.problems import not_found
-from adaptive_rag.server.rates import Count, Rates
 from adaptive_rag.server.roles import Action
+from adaptive_rag.server.shown import TEXT_READS, Confidence, Grounding, cut_text
 from adaptive_rag.state import Citation
 from adaptive_rag.text.places import format_place, place_at
 
@@ -168,8 +166,8 @@ class ToolCaller(Protocol):
     def open(self, collection: str, action: Action) -> OpenedCollection:
         """Return a collection in which the user may do an action; "" means the only one."""
 
-    def count(self, rate: Count) -> None:
-        """Count a call against a rate limit of the user; refuse (429) one over the limit."""
+    def count(self, action: str) -> None:
+        """Count an action against its rate limit of the user; refuse (429) one over the limit."""
 
 
 class Tools:
@@ -296,8 +294,8 @@ class Tool:
     is_read_only: bool = True
     # Whether it also exists for an index on this machine, which has no server.
     is_local: bool = True
-    # The rate limit that its calls count against. A tool that writes needs one.
-    rate: Count | None = None
+    # The action as which `Rates.count` counts its calls. A tool that writes needs one.
+    rate: str | None = None
 
     def __post_init__(self) -> None:
         assert self.is_read_only or self.rate, "what a caller may write has a rate limit"
@@ -305,8 +303,8 @@ class Tool:
 
 # A new tool is a method above and a row here.
 TOOLS = (
-    Tool(Tools.ask, rate=Rates.count_question),
-    Tool(Tools.search, rate=Rates.count_question),
+    Tool(Tools.ask, rate="question"),
+    Tool(Tools.search, rate="question"),
     Tool(Tools.read_document),
     Tool(Tools.list_documents),
     Tool(Tools.list_collections),
@@ -342,8 +340,8 @@ def _load_text(opened: OpenedCollection, document: str, start: int, end: int | N
         raise not_found("document")
     _, chunks = read_chunks(opened.uri, document)
     end = start + LONGEST_TEXT if end is None else min(end, start + LONGEST_TEXT)
-    start, end, length, text = cut_text(chunks, start, end)
-    return TextPart(document=document, start=start, end=end, length=length, text=text, collection=opened.name)
+    part = cut_text(chunks, start, end)
+    return TextPart(document=document, collection=opened.name, **part._asdict())
 
 
 def _list_documents(opened: OpenedCollection, part: str, offset: int) -> Documents:

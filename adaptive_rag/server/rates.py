@@ -6,7 +6,7 @@ import math
 import threading
 import time
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 from cachetools import TLRUCache
 from limits import RateLimitItem, parse, parse_many
@@ -25,13 +25,14 @@ SIGN_IN_FROM_ADDRESS = parse("60/5minutes")
 # new machine.
 WRONG_GUESSES = parse("100/hour")
 WRONG_GUESS_FROM_ADDRESS = parse("1/hour")
-# Limit of what one caller may write besides questions (titles, feedback, profiles, tokens); and, counted
-# apart, of searches in threads and of conditions to count or complete, which read the fields of all passages.
-CHANGES = parse("120/minute")
-
-
-# Counts an action of a caller against a rate: `Rates.count_question` and the like.
-Count: TypeAlias = "Callable[[Rates, Caller], None]"
+# What one caller may do besides asking a "question", whose rates are a setting. A new rate is a row here, and
+# a `count("NAME")` at the routes that count against it.
+RATES = {
+    # something is stored for the caller: titles, feedback, profiles, tokens
+    "change": parse("120/minute"),
+    # the fields of all passages are read: searches in threads, conditions to count or complete
+    "heavy read": parse("120/minute"),
+}
 
 
 class Rates:
@@ -44,19 +45,12 @@ class Rates:
         self._question_rates = parse_many(question_rates)
         self._windows = Windows()
 
-    def count_question(self, caller: Caller) -> None:
-        """Count a request for an answer, which all rates must allow."""
-        self._count(self._question_rates, "question", caller.id)
-
-    def count_change(self, caller: Caller) -> None:
-        """Count a request that stores something for the caller."""
-        if caller.name != THIS_MACHINE:
-            self._count([CHANGES], "change", caller.id)
-
-    def count_heavy_read(self, caller: Caller) -> None:
-        """Count a request that reads much: a search in threads, or a condition to count or complete."""
-        if caller.name != THIS_MACHINE:
-            self._count([CHANGES], "look", caller.id)
+    def count(self, action: str, caller: Caller) -> None:
+        """Count a "question", which all of its rates must allow, or an action that `RATES` names."""
+        if action == "question":
+            self._count(self._question_rates, action, caller.id)
+        elif caller.name != THIS_MACHINE:
+            self._count([RATES[action]], action, caller.id)
 
     def count_sign_in(self, address: str) -> None:
         """Count an attempt to sign in, before the provider is asked."""

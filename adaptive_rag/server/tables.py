@@ -84,7 +84,7 @@ Now = Annotated[datetime, mapped_column(Moment, default=now)]
 
 def _enum_type(kind: type[StrEnum]) -> Enum:
     """Return the column type that stores the values of an enumeration."""
-    return Enum(kind, native_enum=False, length=10, values_callable=lambda members: [str(m) for m in members])
+    return Enum(kind, native_enum=False, length=32, values_callable=lambda members: [str(m) for m in members])
 
 
 class Base(DeclarativeBase):

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Any
 
-from adaptive_rag.state import AnswerPart, Citation, Decision, Phrase, Piece
+from adaptive_rag.state import AnswerPart, Citation, Decision, DecisionKind, Phrase, Piece
 from adaptive_rag.text.languages import fill, load_words
 from adaptive_rag.text.markers import iter_markers, number_of, respell_markers, write_marker
 from adaptive_rag.text.places import format_place
@@ -49,7 +49,7 @@ def _format_place(value: Mapping[str, Any]) -> str:
     return respell_markers(", ".join(filter(None, (name, format_place(value["place"])))))
 
 
-def decide(what: str, chosen: Any, *reasons: Phrase) -> Decision:
+def decide(what: DecisionKind, chosen: Any, *reasons: Phrase) -> Decision:
     """Return a decision for the trace, with its reasons."""
     return Decision(what=what, chosen=chosen, why=join_reasons(reasons), reasons=list(reasons))
 

@@ -78,6 +78,7 @@ def test_the_trace_names_every_step_and_what_was_done_locally(run: Run, town_ind
     for step in ("classify", "enhance", "retrieve", "rerank", "generate"):
         assert f"\n  {step} " in shown
     assert "generate done locally: no chat model is configured" in " ".join(shown.split())
+    assert "Type of question: factual" in shown
 
 
 def test_an_abstention_says_so_and_exits_zero(run: Run, town_index: str) -> None:

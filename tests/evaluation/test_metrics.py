@@ -1,4 +1,5 @@
 import math
+from collections.abc import Sequence
 
 import pytest
 
@@ -9,6 +10,7 @@ from adaptive_rag.evaluation.metrics import (
     RankingMetric,
     aspects_at,
     both_at,
+    column_of,
     labels,
     metric_names,
     score_ranking,
@@ -33,6 +35,20 @@ def test_relevance_metrics_agree_with_a_calculation_by_hand() -> None:
 def test_every_metric_of_the_table_is_calculated(metric: RankingMetric) -> None:
     scores = score_ranking(question({"a": 1}), ["a", "b"], 2)
     assert 0 < scores[metric.label(2)] <= 1
+
+
+def test_a_function_in_the_table_is_calculated_from_the_grades(monkeypatch: pytest.MonkeyPatch) -> None:
+    def gain(grades: dict[str, int], ranking: Sequence[str], k: int) -> float:
+        return float(sum(grades.get(passage, 0) for passage in ranking[:k]))
+
+    monkeypatch.setattr(metrics, "RANKING_METRICS", [RankingMetric("gain", gain)])
+    assert score_ranking(question({"a": 2, "b": 1}), ["a", "x", "b"], 2) == {"gain@2": 2.0}
+    assert score_ranking(question({}), ["a"], 2) == {}
+
+
+def test_the_column_of_a_metric_has_the_name_and_the_rank_of_its_row() -> None:
+    assert column_of("alpha_ndcg@10") == ("α-ndcg@10", 2) and column_of("mrr@5") == ("mrr@5", 3)
+    assert column_of("citation_correctness") == ("citations", 5) and column_of("token_f1").short == "token f1"
 
 
 def test_a_metric_has_its_own_cutoff_or_that_of_the_run(monkeypatch: pytest.MonkeyPatch) -> None:

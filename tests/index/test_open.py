@@ -7,16 +7,19 @@ import pytest
 from langchain_core.documents import Document
 from langchain_core.embeddings import DeterministicFakeEmbedding
 from langchain_core.vectorstores import InMemoryVectorStore
+from typer.testing import CliRunner
 
 from adaptive_rag import Index
+from adaptive_rag.cli.app import app
 from adaptive_rag.context import make_context
-from adaptive_rag.errors import IndexingError, IndexMismatchError
-from adaptive_rag.index import IndexReport
+from adaptive_rag.errors import ConfigurationError, IndexingError, IndexMismatchError
+from adaptive_rag.index import IndexReport, describe, describe_fields
 from adaptive_rag.index.index import MAX_OPEN, STORES, narrow_to, open_source, source_of
 from adaptive_rag.index.langchain import RetrieverSource
 from adaptive_rag.index.location import Folder
 from adaptive_rag.index.manifest import read_manifest
 from adaptive_rag.index.memory import MemoryIndex
+from adaptive_rag.index.sources import list_sources
 
 
 @pytest.fixture(autouse=True)
@@ -65,6 +68,21 @@ def test_only_so_many_are_kept_open(monkeypatch: pytest.MonkeyPatch) -> None:
         source_of(make_context(index=f"toy://{number}"))
     assert source_of(make_context(index="toy://first")) is first
     assert source_of(make_context(index="toy://second")) is not second
+
+
+def test_a_store_with_a_scheme_of_its_own_is_listed_and_described(
+    monkeypatch: pytest.MonkeyPatch, town: MemoryIndex
+) -> None:
+    monkeypatch.setitem(STORES, "toy", lambda uri, embeddings: town)
+    assert {each.source: each.chunks for each in list_sources("toy://town")} == town.sources()
+    assert describe("toy://town")["chunks"] == len(town) and describe_fields("toy://town") == {}
+    for command in ("list", "info", "doctor"):
+        result = CliRunner().invoke(app, [command, "--index", "toy://town"])
+        assert result.exit_code == 0, result.output
+    with pytest.raises(
+        ConfigurationError, match=r"such as s3://bucket/kb or gs://bucket/kb or az://bucket/kb"
+    ):
+        list_sources("toi://town")
 
 
 def test_what_cannot_be_opened_is_tried_again() -> None:

@@ -3,10 +3,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import httpx
 import pytest
 
 from adaptive_rag.ingest import SourceText, discover, extract_text, read_source
 from adaptive_rag.ingest.loaders import LOADERS, Loader, find_loader
+from adaptive_rag.ingest.web_kinds import suffix_of
 from tests.ingest.spans import checked_chunks
 
 TOY = """
@@ -51,3 +53,10 @@ def test_the_table_is_imported_without_the_libraries_of_its_loaders() -> None:
     heavy = "{'pymupdf', 'docx', 'lxml', 'charset_normalizer', 'langchain_community'}"
     code = f"import sys, adaptive_rag.ingest; assert not {heavy} & sys.modules.keys()"
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_a_content_type_selects_the_loader_that_names_it() -> None:
+    for loader in LOADERS.values():
+        for content_type, suffix in loader.mime.items():
+            assert suffix_of(content_type, httpx.URL("https://example.org/page")) == suffix
+            assert find_loader(Path(f"page{suffix}")) is loader

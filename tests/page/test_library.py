@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
@@ -217,6 +217,32 @@ def test_sent_files_are_not_called_unsent_if_the_collections_cannot_be_read_agai
         expect(page.get_by_text("not uploaded")).to_have_count(0)
         assert not sent
         somebody.errors.clear()
+
+
+def test_what_a_role_does_not_allow_is_not_offered(demo: str, visit: Visit) -> None:
+    def allow(*actions: str) -> Callable[[Route], None]:
+        def answer(route: Route) -> None:
+            shown = route.fetch().json()
+            [samples] = [each for each in shown["items"] if each["name"] == "samples"]
+            route.fulfill(json={"items": [samples | {"may": ["see", *actions]}], "total": 1})
+
+        return answer
+
+    listed, summed = {"name": "Documents"}, {"name": "Sum up", "exact": True}
+    with visit(demo) as somebody:
+        somebody.page.route("**/api/v1/collections?*", allow("read"))
+        page = somebody.open("#/library/samples")
+        expect(page.get_by_role("list", **listed)).to_be_visible()
+        expect(page.get_by_role("button", **summed)).to_have_count(0)
+        page.get_by_role("link", name="Ask", exact=True).click()
+        expect(page.get_by_text("There is nothing to ask yet")).to_be_visible()
+        page.unroute("**/api/v1/collections?*")
+        page.route("**/api/v1/collections?*", allow("ask"))
+        page.reload()
+        expect(page.locator(".examples button").first).to_be_visible()
+        page.get_by_role("link", name="Library", exact=True).click()
+        expect(page.get_by_role("button", **summed)).to_be_visible()
+        expect(page.get_by_role("list", **listed)).to_have_count(0)
 
 
 def test_files_and_a_folder_are_added_and_a_bad_one_is_named(
@@ -440,7 +466,7 @@ def test_members_are_chosen_and_readers_change_nothing(team: str, visit: Visit) 
             expect(page.get_by_text("Nobody has been added yet.")).to_be_visible()
             theirs.goto(f"{team}/#/library")
             theirs.reload()
-            expect(theirs.get_by_text("No collection is open to you yet.")).to_be_visible()
+            expect(theirs.get_by_text("There is nothing to ask yet")).to_be_visible()
         page.context.request.delete(f"{team}/api/v1/collections/harbour", headers={"Origin": team})
 
 

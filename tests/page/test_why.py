@@ -70,12 +70,19 @@ def test_both_ways_of_an_unsure_question_light_up_and_are_joined(demo: str, visi
 def test_opened_it_shows_probabilities_steps_and_what_was_left_out(demo: str, visit: Visit) -> None:
     with visit(demo, width="phone") as somebody:
         page = somebody.open("#/ask")
+        example = page.locator(".examples strong").first
+        expect(example).to_have_css("color", re.compile(r"^oklab\(0\.4"))
         ask(page, PLAIN)
         page.get_by_role("button", name=re.compile("^Why")).press("Enter")
         bars = page.locator(".bars li").all_inner_texts()
         assert bars[0].split() == ["Factual", "95%"] and len(bars) == 4
         widths = page.locator(".bars .bar > span").evaluate_all("all => all.map(one => one.offsetWidth)")
         assert widths == sorted(widths, reverse=True) and widths[0] > 10 * widths[1]
+        colour = "bar => getComputedStyle(bar).backgroundColor"
+        bar = page.locator(".bars .bar > span").first
+        assert bar.evaluate(colour).startswith("oklab(0.4")
+        page.evaluate("document.documentElement.dataset.theme = 'dark'")
+        assert bar.evaluate(colour).startswith("oklab(0.7")
         timeline = page.locator(".timeline > li")
         assert timeline.count() == 5
         expect(timeline.nth(1)).to_contain_text("Sharpen: done without a model, no chat model is configured")

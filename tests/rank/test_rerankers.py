@@ -5,10 +5,12 @@ from pathlib import Path
 
 import pytest
 
+from adaptive_rag.context import make_context
 from adaptive_rag.llm.request import Reply
 from adaptive_rag.rank.rerankers import RERANKERS
 from adaptive_rag.rank.scoring import RerankRequest
 from adaptive_rag.state import Candidate
+from adaptive_rag.text.languages import load_words
 from tests.models.made_cross_encoder import write_cross_encoder
 from tests.models.made_reader import write_reader
 
@@ -26,9 +28,8 @@ def test_a_reranker_orders_what_it_was_given_and_adds_nothing(
         else ""
     )
     reader = f"onnx:{write_reader(tmp_path / 'reader.onnx')}"
-    request = RerankRequest(
-        "When was the wall built?", "", given, 3, lambda: [5.0, 3.0, 4.0], model=model, reader=reader
-    )
+    settings = make_context(retrieval={"reranker_model": model}, reader=reader)
+    request = RerankRequest("When was the wall built?", "", given, 3, lambda: [5.0, 3.0, 4.0], settings)
     work = RERANKERS[name].rerank(request)
     try:
         asked = next(work)
@@ -38,6 +39,9 @@ def test_a_reranker_orders_what_it_was_given_and_adds_nothing(
         ranked = done.value
     assert sorted(candidate["id"] for candidate in ranked) == ["0", "1", "2"]
     assert all(set(candidate["scores"]) >= {"fused"} for candidate in ranked)
+    # The page shows the scores that have a label.
+    labels = load_words("en").labels["score"]
+    assert all(candidate["scores"].keys() <= labels.keys() for candidate in ranked)
     key = "relevance" if "relevance" in ranked[0]["scores"] else "fused"
     scores = [candidate["scores"][key] for candidate in ranked]
     assert scores == sorted(scores, reverse=True)

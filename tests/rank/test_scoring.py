@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from adaptive_rag.context.groups import ScoringSettings
+from adaptive_rag.context import Context, make_context
 from adaptive_rag.llm.request import Reply
 from adaptive_rag.rank.rerankers import RERANKERS
 from adaptive_rag.rank.scoring import (
@@ -99,7 +99,7 @@ def rerank(
     name: str, *results: Any, k: int = 2, pool: Any = POOL, **more: Any
 ) -> tuple[list[Candidate], Any]:
     """Return what a reranker makes of the pool, and what it requested."""
-    request = RerankRequest("How long?", "I rent.", POOL, 2, lambda: list(LOCAL), **more)
+    request = RerankRequest("How long?", "I rent.", POOL, 2, lambda: list(LOCAL), Context(), **more)
     return finish(RERANKERS[name].rerank(request), *results)
 
 
@@ -205,11 +205,15 @@ def scored(id_: str, text: str, fused: float) -> Candidate:
     return {**candidate(1, text), "id": id_, "scores": {"dense": fused, "sparse": 0.0, "fused": fused}}
 
 
+def context_with(folder: Path, **scoring: Any) -> Context:
+    return make_context(retrieval={"reranker_model": str(folder)}, scoring=scoring)
+
+
 def cross_encode(
     folder: Path, candidates: list[Candidate], k: int = 4, context: str = ""
 ) -> tuple[list[Candidate], list[str]]:
     """Return what the cross-encoder makes of candidates, and what it says of it."""
-    request = RerankRequest(QUESTION, context, candidates, k, list, model=str(folder))
+    request = RerankRequest(QUESTION, context, candidates, k, list, context_with(folder))
     ranked, requests = finish(RERANKERS["cross-encoder"].rerank(request))
     assert all(request.step == "score" for request in requests)
     return ranked, [request.locally_because for request in requests]
@@ -240,9 +244,7 @@ def test_the_users_context_is_read_beside_the_question(tmp_path, nothing_loaded)
 def test_the_weight_of_the_cross_encoder_is_a_setting(tmp_path, nothing_loaded):
     write_cross_encoder(tmp_path, QUESTION, *PASSAGES)
     given = [scored("a", "herring", 1.0), scored("b", "the sea wall is long", 0.0)]
-    request = RerankRequest(
-        QUESTION, "", given, 4, list, scoring=ScoringSettings(weight=0.1), model=str(tmp_path)
-    )
+    request = RerankRequest(QUESTION, "", given, 4, list, context_with(tmp_path, weight=0.1))
     ranked, _ = finish(RERANKERS["cross-encoder"].rerank(request))
     assert [c["id"] for c in ranked] == ["a", "b"]
     assert ranked[0]["scores"]["relevance"] == pytest.approx(10 * (0.1 * sigmoid(-3) + 0.9), abs=1e-3)

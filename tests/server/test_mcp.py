@@ -26,7 +26,6 @@ from adaptive_rag.cli.mcp import _LocalReader
 from adaptive_rag.server import mcp, rates
 from adaptive_rag.server.app import build_app
 from adaptive_rag.server.mcp_tools import TOOLS, CollectionName, Collections, Tool, Tools
-from adaptive_rag.server.rates import Rates
 from adaptive_rag.server.roles import Action, Role
 from adaptive_rag.server.settings import read_server_settings
 from adaptive_rag.server.tables import Collection
@@ -224,9 +223,9 @@ async def test_a_tool_is_a_row_with_its_right_its_rate_its_hints_and_its_entries
         await run_in_threadpool(opened.call.commit, "collection.mark", opened.name)
         return Collections(collections=[], total=0)
 
-    tool = Tool(mark, is_read_only=False, is_local=False, rate=Rates.count_change)
+    tool = Tool(mark, is_read_only=False, is_local=False, rate="change")
     monkeypatch.setattr(mcp, "TOOLS", (*TOOLS, tool))
-    monkeypatch.setattr(rates, "CHANGES", parse("2/minute"))
+    monkeypatch.setitem(rates.RATES, "change", parse("2/minute"))
     with serve_samples() as client:
         root = add_user(client, "root", is_admin=True)
         ada, wim = add_user(client, "ada", samples=Role.READER), add_user(client, "wim", samples=Role.WRITER)
@@ -372,3 +371,12 @@ def test_the_page_names_every_tool(served: Served) -> None:
             return {tool.name for tool in (await agent.list_tools()).tools}
 
     assert asyncio.run(names()) == set(re.findall(r"^\| `(\w+)` \|", PAGE, re.M))
+
+
+def test_the_tools_and_the_rest_api_share_what_they_show_and_import_nothing_of_each_other() -> None:
+    for module in ("mcp", "mcp_tools"):
+        code = (ROOT / f"adaptive_rag/server/{module}.py").read_text("utf-8")
+        assert "adaptive_rag.server.api" not in code and "adaptive_rag.server.shown" in code
+    assert "server.mcp" not in "".join(
+        file.read_text("utf-8") for file in (ROOT / "adaptive_rag/server/api").glob("*.py")
+    )

@@ -34,7 +34,7 @@ def reader_of(client: TestClient, sample_index: Path) -> TestClient:
 def test_whatever_a_reader_writes_is_told_to_come_later_when_it_is_too_often(
     serve: Serve, sample_index: Path, monkeypatch: pytest.MonkeyPatch, route: str
 ) -> None:
-    monkeypatch.setattr(rates, "CHANGES", parse("3/minute"))
+    monkeypatch.setattr(rates, "RATES", dict.fromkeys(rates.RATES, parse("3/minute")))
     with serve(rate="3/minute") as client:
         reader = reader_of(client, sample_index)
         thread = reader.post(f"{URL}/threads", json={}).json()["id"]
@@ -48,7 +48,7 @@ def test_whatever_a_reader_writes_is_told_to_come_later_when_it_is_too_often(
 def test_who_searches_their_threads_too_often_is_told_to_come_later_and_may_still_list_them(
     client: TestClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(rates, "CHANGES", parse("2/minute"))
+    monkeypatch.setitem(rates.RATES, "heavy read", parse("2/minute"))
     reader = add_user(client, "reader", samples=Role.READER)
     searched = [reader.get(f"{API}/threads?search=tide") for _ in range(3)]
     assert [answer.status_code for answer in searched] == [200, 200, 429]
@@ -127,5 +127,5 @@ def test_everybody_at_this_machine_keeps_what_they_like(
 ) -> None:
     kind = "opinions on answers"
     monkeypatch.setitem(quotas.QUOTAS, kind, quotas.QUOTAS[kind]._replace(most=1))
-    monkeypatch.setattr(rates, "CHANGES", parse("1/minute"))
+    monkeypatch.setitem(rates.RATES, "change", parse("1/minute"))
     assert [client.post(f"{URL}/feedback", json=OPINION).status_code for _ in range(3)] == [201] * 3

@@ -5,10 +5,12 @@ import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
+from adaptive_rag.server.quotas import QUOTAS
+from adaptive_rag.state import DecisionKind
 from adaptive_rag.text.languages import LANGUAGES, label_for, load_words
 
 ROOT = Path(__file__).parents[2]
@@ -20,8 +22,10 @@ COMPOSED = {
     "The field {} holds numbers, as in 10. This is none:",
     "The field {} holds dates, as in 2024-03-01, 2024-03 or 2024. This is none:",
     "The field {} holds yes or no. This is none:",
-    "A person may keep {} threads here. Delete some, and try again.",
-    "A person may keep {} tokens here. Delete some, and try again.",
+    *(
+        f"A person may keep {{}} {kind} here. Delete some, and try again."
+        for kind in (*QUOTAS, "characters of opinions on answers")
+    ),
 }
 
 
@@ -73,6 +77,10 @@ def test_a_code_without_a_label_is_shown_itself() -> None:
     assert label_for("strategy", "procedural {n}") == "procedural {n}"
     assert label_for("place", "cells", n=2, cells="B7 and C7") == "cells B7 and C7"
     assert load_words("en").labels["chosen_by"].keys() == load_words("en").labels["decided_by"].keys()
+
+
+def test_each_kind_of_decision_has_a_label() -> None:
+    assert load_words("en").labels["decision"].keys() == set(get_args(DecisionKind))
 
 
 def test_the_sentences_that_are_translated_are_those_that_the_program_writes() -> None:

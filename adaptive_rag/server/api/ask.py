@@ -14,15 +14,16 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from adaptive_rag.compare import Overlap
 from adaptive_rag.server.answering import BareQuestion, Inquiry, Question
-from adaptive_rag.server.api.forms import Confidence, Grounding, Route
-from adaptive_rag.server.calls import COUNT_QUESTION, AskCall, Call
+from adaptive_rag.server.api.forms import Route
+from adaptive_rag.server.calls import AskCall, Call, count
 from adaptive_rag.server.conversations import PARTS
 from adaptive_rag.server.folders import SearchTarget
 from adaptive_rag.server.problems import Problem, problem_details
+from adaptive_rag.server.shown import Confidence, Grounding
 from adaptive_rag.server.tables import Collection
 from adaptive_rag.state import AnswerPart, Candidate, Citation, OutputState, QueryAnalysis, TraceRecord
 
-router = APIRouter(prefix="/collections/{collection}", tags=["questions"], dependencies=[COUNT_QUESTION])
+router = APIRouter(prefix="/collections/{collection}", tags=["questions"], dependencies=[count("question")])
 
 Chunks = AsyncIterator[dict[str, Any]]
 Events = AsyncIterator[ServerSentEvent]

@@ -7,14 +7,14 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query
 from pydantic import Field
-from sqlalchemy import delete, func, select
+from sqlalchemy import delete, select
 from sqlalchemy.exc import IntegrityError
 
 from adaptive_rag.index import Index
 from adaptive_rag.query.suggestions import suggest_questions
 from adaptive_rag.server.access import thread_asks
 from adaptive_rag.server.accounts import find_user
-from adaptive_rag.server.api.forms import Form, Page, Route, Window, WindowQuery, fetch_page
+from adaptive_rag.server.api.forms import Form, Page, Route, WindowQuery, fetch_page
 from adaptive_rag.server.calls import (
     AdminCall,
     AnyCall,
@@ -28,7 +28,8 @@ from adaptive_rag.server.calls import (
 from adaptive_rag.server.indexing import indexed_sources
 from adaptive_rag.server.problems import Problem, require_found
 from adaptive_rag.server.roles import Action, Role
-from adaptive_rag.server.tables import Collection, Document, Feedback, Membership, Thread, User
+from adaptive_rag.server.shown import measure_collection, select_collections
+from adaptive_rag.server.tables import Collection, Feedback, Membership, Thread, User
 
 router = APIRouter(prefix="/collections", tags=["collections"])
 # A name is used in URLs and in names of models; "." and ".." mean something else in a URL.
@@ -94,12 +95,7 @@ class MemberShown(GivenRole):
 @router.get("")
 def list_collections(call: AnyCall, window: WindowQuery) -> Page[CollectionShown]:
     """List the collections that you may see."""
-    return fetch_collections(call, window, Action.SEE)
-
-
-def fetch_collections(call: Call, window: Window, action: Action) -> Page[CollectionShown]:
-    """Return the collections in which the caller may do an action."""
-    query = select(Collection).where(call.caller.collection_filter(action)).order_by(Collection.name)
+    query = select_collections(call.caller, Action.SEE)
     return fetch_page(call.db, query, window, lambda row: _describe_collection(call, row))
 
 
@@ -206,10 +202,6 @@ def _require_may_give(call: CollectionCall, role: Role) -> None:
 def _describe_collection(call: Call, row: Collection) -> CollectionShown:
     role = call.caller.role_in(row.id)
     assert role is not None, "only collections that the caller may see are described"
-    counts = select(
-        func.count(), func.coalesce(func.sum(Document.chunks), 0), func.coalesce(func.sum(Document.size), 0)
-    ).where(Document.collection_id == row.id)
-    documents, chunks, size = call.db.execute(counts).one()
     return CollectionShown(
         name=row.name,
         description=row.description,
@@ -217,8 +209,6 @@ def _describe_collection(call: Call, row: Collection) -> CollectionShown:
         role=role,
         may=sorted(call.caller.actions_in(row.id) - {Action.SERVE}),
         roles=call.caller.roles_to_give(row.id),
-        documents=documents,
-        chunks=chunks,
-        bytes=size,
         created=row.created,
+        **measure_collection(call.db, row)._asdict(),
     )

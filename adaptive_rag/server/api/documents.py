@@ -13,7 +13,7 @@ from fastapi.responses import FileResponse
 from pydantic import ConfigDict, Field
 from sqlalchemy import Select, select
 
-from adaptive_rag.index.sources import join_chunks, read_chunks
+from adaptive_rag.index.sources import read_chunks
 from adaptive_rag.ingest.archives import owners_of
 from adaptive_rag.ingest.web import is_address
 from adaptive_rag.server.api.forms import Form, Page, WindowQuery, fetch_page
@@ -23,6 +23,7 @@ from adaptive_rag.server.folders import LONGEST_NAME, version_of
 from adaptive_rag.server.gate import Turns
 from adaptive_rag.server.indexing import indexed_sources, sources_by_document
 from adaptive_rag.server.problems import Problem, not_found
+from adaptive_rag.server.shown import TEXT_READS, cut_text
 from adaptive_rag.server.tables import Document, Note
 from adaptive_rag.state import Chunk
 from adaptive_rag.text.places import outline_of
@@ -32,8 +33,6 @@ LONGEST_TEXT = 100_000
 # Requests that add or remove files may wait a minute for the lock of their collection. They have worker
 # threads of their own, so that other requests do not wait with them.
 FILE_CHANGES = Turns(8)
-# A read of any part of a text loads the whole document.
-TEXT_READS = Turns(2)
 EXAMPLE: dict[str, Any] = {
     "id": "0d3f9d1f2a664ef1bb4a3b7c8a3c5f0e", "name": "reports/2024.pdf", "state": "indexed", "bytes": 48213,
     "chunks": 31, "problem": None, "notes": ["3 of 12 pages hold no text"], "added": "2026-05-04T10:00:00Z",
@@ -218,30 +217,14 @@ async def show_text(
 
 def _read_text(row: Document, call: CollectionCall, source: str | None, start: int, length: int) -> Text:
     name, chunks = read_document_chunks(call, row, source)
-    start, end, total_length, text = cut_text(chunks, start, start + length)
+    part = cut_text(chunks, start, start + length)
     passages = [
         PassageSpan(id=chunk["id"], number=number, start=chunk["start"], end=chunk["end"])
         for number, chunk in enumerate(chunks, 1)
-        if chunk["start"] < end and chunk["end"] > start
+        if chunk["start"] < part.end and chunk["end"] > part.start
     ]
-    stretches = _outline_between(chunks, start, end)
-    return Text(
-        source=name,
-        start=start,
-        end=end,
-        length=total_length,
-        text=text,
-        stretches=stretches,
-        passages=passages,
-    )
-
-
-def cut_text(chunks: Sequence[Chunk], start: int, end: int) -> tuple[int, int, int, str]:
-    """Return start and end, limited to the text; the length of the whole text; and the part between them."""
-    total_length = chunks[-1]["end"] if chunks else 0
-    start = min(start, total_length)
-    end = max(start, min(end, total_length))
-    return start, end, total_length, join_chunks(chunks, start, end)
+    stretches = _outline_between(chunks, part.start, part.end)
+    return Text(source=name, stretches=stretches, passages=passages, **part._asdict())
 
 
 @router.get("/{document}/outline")

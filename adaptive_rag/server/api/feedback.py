@@ -26,7 +26,6 @@ from adaptive_rag.evaluation.labels import format_question
 from adaptive_rag.server.answering import QuestionText, Situation
 from adaptive_rag.server.api.forms import Form, Page, Route, WindowQuery, fetch_page
 from adaptive_rag.server.calls import (
-    COUNT_CHANGE,
     AdminCall,
     AnyCall,
     Call,
@@ -34,6 +33,7 @@ from adaptive_rag.server.calls import (
     OwnThreadCall,
     RowId,
     VoteCall,
+    count,
 )
 from adaptive_rag.server.database import release_connection
 from adaptive_rag.server.problems import Problem, not_found, require_found
@@ -112,13 +112,13 @@ class RouterShown(Form):
     learned: datetime | None = Field(description="When the router learned from votes.")
 
 
-@router.post("/collections/{collection}/feedback", status_code=201, dependencies=[COUNT_CHANGE])
+@router.post("/collections/{collection}/feedback", status_code=201, dependencies=[count("change")])
 def give_feedback(opinion: OpinionOfQuestion, call: VoteCall) -> FeedbackShown:
     """Give feedback on the answer to a question."""
     return _store_feedback(call, Feedback(collection_id=call.collection.id, **opinion.model_dump()))
 
 
-@router.post("/threads/{thread}/turns/{number}/feedback", status_code=201, dependencies=[COUNT_CHANGE])
+@router.post("/threads/{thread}/turns/{number}/feedback", status_code=201, dependencies=[count("change")])
 def give_feedback_on_turn(
     opinion: Opinion, call: OwnThreadCall, number: Annotated[int, Path(ge=1, le=1_000_000)]
 ) -> FeedbackShown:

@@ -7,10 +7,11 @@ from typing import Annotated, Any, Generic, NamedTuple, TypeVar
 
 from fastapi import Depends, Query
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
-from sqlalchemy import Select, func, select
+from sqlalchemy import Select
 from sqlalchemy.orm import Session
 
 from adaptive_rag.graph.strategies import NAMES
+from adaptive_rag.server.database import fetch_window
 
 Item = TypeVar("Item")
 
@@ -33,19 +34,6 @@ Route = Annotated[
     str,
     AfterValidator(lambda name: check_one_of(name, NAMES)),
     Field(json_schema_extra={"enum": list(NAMES)}),
-]
-Confidence = Annotated[
-    float | None,
-    Field(
-        description="How likely the passages that were read answer the question, 0 to 1; null if nothing "
-        "judged them."
-    ),
-]
-Grounding = Annotated[
-    float,
-    Field(
-        description="Share of the answer's claims that the passages support; 1 for quotes of the documents."
-    ),
 ]
 
 
@@ -77,6 +65,5 @@ def fetch_page(
     db: Session, query: Select[*tuple[Any, ...]], window: Window, to_item: Callable[..., Item]
 ) -> Page[Item]:
     """Return a page of a query's results; `to_item` converts the columns of a row to an item."""
-    total = db.scalar(select(func.count()).select_from(query.order_by(None).subquery())) or 0
-    rows = db.execute(query.limit(window.limit).offset(window.offset))
+    rows, total = fetch_window(db, query, *window)
     return Page(items=[to_item(*row) for row in rows], total=total)

@@ -13,7 +13,7 @@ from adaptive_rag.context.caller import served_error
 from adaptive_rag.errors import ConfigurationError, install_line
 from adaptive_rag.models.chat import PROVIDERS
 from adaptive_rag.server.api.forms import Form, check_one_of
-from adaptive_rag.server.calls import COUNT_QUESTION, AdminCall, Call
+from adaptive_rag.server.calls import AdminCall, Call, count
 from adaptive_rag.server.database import release_connection
 from adaptive_rag.server.model import WITH_ADDRESS, ChosenModel, check_address
 from adaptive_rag.server.model_trial import OUTCOME_TEXTS, Outcome, try_chat_model
@@ -126,7 +126,7 @@ def _model_to_try(form: ModelGiven, call: AdminCall) -> ChosenModel:
     return model
 
 
-@router.post("/try", dependencies=[COUNT_QUESTION])
+@router.post("/try", dependencies=[count("question")])
 async def try_model(model: Annotated[ChosenModel, Depends(_model_to_try)], call: AdminCall) -> ModelTried:
     """Ask a chat model for one word, and describe the outcome; nothing is stored."""
     outcome = await try_chat_model(model, *call.services.model.resolve(model))

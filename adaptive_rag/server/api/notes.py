@@ -11,14 +11,15 @@ from pydantic import AfterValidator, Field
 from sqlalchemy import Select, select
 
 from adaptive_rag.index.sources import join_chunks, read_chunks
-from adaptive_rag.server.api.documents import TEXT_READS, ReadableDocument, read_document_chunks
+from adaptive_rag.server.api.documents import ReadableDocument, read_document_chunks
 from adaptive_rag.server.api.forms import Form, Page, Window, WindowQuery, fetch_page
-from adaptive_rag.server.calls import COUNT_CHANGE, CollectionCall, ReadCall, RowId
+from adaptive_rag.server.calls import CollectionCall, ReadCall, RowId, count
 from adaptive_rag.server.database import release_connection
 from adaptive_rag.server.indexing import indexed_sources, sources_by_document
 from adaptive_rag.server.problems import Problem, require_found
 from adaptive_rag.server.quotas import check_quota
 from adaptive_rag.server.quotes import LONGEST_QUOTE, Quote, Span, find_quotes
+from adaptive_rag.server.shown import TEXT_READS
 from adaptive_rag.server.tables import Document, Note, now
 from adaptive_rag.state import Chunk, Place
 from adaptive_rag.text.places import place_at
@@ -96,7 +97,7 @@ def _find_notes(row: Document, call: CollectionCall, window: Window) -> Page[Not
     return Page(items=_describe_notes(call, row, page.items), total=page.total)
 
 
-@router.post("", status_code=201, dependencies=[COUNT_CHANGE])
+@router.post("", status_code=201, dependencies=[count("change")])
 def write_note(new: NewNote, row: ReadableDocument, call: ReadCall) -> NoteShown:
     """Add a note to words of a document."""
     check_quota(call.db, call.caller, "notes")
@@ -110,7 +111,7 @@ def write_note(new: NewNote, row: ReadableDocument, call: ReadCall) -> NoteShown
     return _describe_note(note, span, chunks)
 
 
-@router.patch("/{note}", dependencies=[COUNT_CHANGE])
+@router.patch("/{note}", dependencies=[count("change")])
 def change_note(changed: NoteText, note: OwnNote, row: ReadableDocument, call: ReadCall) -> NoteShown:
     """Change the text of a note of yours; its position stays the same."""
     note.text, note.changed = changed.text, now()

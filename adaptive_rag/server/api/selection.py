@@ -14,7 +14,7 @@ from adaptive_rag.index import Index
 from adaptive_rag.ingest.web import is_address
 from adaptive_rag.server.api.forms import Form
 from adaptive_rag.server.api.several import Names, WithCollections, require_collections
-from adaptive_rag.server.calls import COUNT_HEAVY_READ, AnyCall, ReadCall
+from adaptive_rag.server.calls import AnyCall, ReadCall, count
 from adaptive_rag.server.folders import LONGEST_NAME
 from adaptive_rag.server.roles import Action
 from adaptive_rag.server.selection import Selection
@@ -71,7 +71,7 @@ def list_folders(
     return [FolderShown(name=start + name, documents=counts[name]) for name in sorted(counts)[:MOST_FOLDERS]]
 
 
-@router.get("/fields", dependencies=[COUNT_HEAVY_READ])
+@router.get("/fields", dependencies=[count("heavy read")])
 def list_fields(collection: Annotated[Names, Query()], call: AnyCall) -> list[FieldShown]:
     """List the fields that a condition on these collections can use, at most 100, with frequent values."""
     collections = require_collections(call, collection, Action.READ)
@@ -98,7 +98,7 @@ def _most_common(counts: Counter[bool | int | float | str]) -> list[bool | int |
     return [value for value in common if not isinstance(value, str) or len(value) <= LONGEST_VALUE]
 
 
-@router.post("/selection", dependencies=[COUNT_HEAVY_READ])
+@router.post("/selection", dependencies=[count("heavy read")])
 def measure_selection(selection: SelectionOfSeveral, call: AnyCall) -> SelectionShown:
     """Count the documents and passages of a selection, or report what is wrong with its condition."""
     collections = require_collections(call, selection.collections, Action.READ)

@@ -22,7 +22,7 @@ from adaptive_rag.server.accounts import (
 )
 from adaptive_rag.server.api.forms import Form
 from adaptive_rag.server.audit import SIGNED_IN, address_of, has_signed_in_from, record_event
-from adaptive_rag.server.calls import COUNT_CHANGE, AnyCall
+from adaptive_rag.server.calls import AnyCall, count
 from adaptive_rag.server.database import Db, release_connection
 from adaptive_rag.server.gate import Turns
 from adaptive_rag.server.machine import network_of
@@ -206,7 +206,7 @@ def show_profile(call: AnyCall) -> Profile:
     return Profile(text=read_profile(call.services.conversations.store, call.caller.id))
 
 
-@router.put("/me/profile", tags=["you"], dependencies=[COUNT_CHANGE])
+@router.put("/me/profile", tags=["you"], dependencies=[count("change")])
 def replace_profile(profile: Profile, call: AnyCall) -> Profile:
     """Replace your profile."""
     write_profile(call.services.conversations.store, call.caller.id, profile.text)

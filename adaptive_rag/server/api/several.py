@@ -19,13 +19,13 @@ from adaptive_rag.server.api.ask import (
     Events,
     ask_context,
 )
-from adaptive_rag.server.calls import COUNT_QUESTION, AnyCall, Call
+from adaptive_rag.server.calls import AnyCall, Call, count
 from adaptive_rag.server.problems import Problem
 from adaptive_rag.server.roles import Action
 from adaptive_rag.server.selection import MOST_COLLECTIONS
 from adaptive_rag.server.tables import Collection
 
-router = APIRouter(tags=["questions"], dependencies=[COUNT_QUESTION])
+router = APIRouter(tags=["questions"], dependencies=[count("question")])
 
 CollectionName = Annotated[str, Field(max_length=200)]
 Names = Annotated[

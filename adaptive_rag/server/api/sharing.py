@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session
 from adaptive_rag.server.access import collections_of_thread, load_caller
 from adaptive_rag.server.accounts import find_user
 from adaptive_rag.server.api.forms import Form
-from adaptive_rag.server.calls import COUNT_CHANGE, OwnThreadCall, ThreadCall, UserName
+from adaptive_rag.server.calls import OwnThreadCall, ThreadCall, UserName, count
 from adaptive_rag.server.problems import not_found, require_found
 from adaptive_rag.server.quotas import check_shares
 from adaptive_rag.server.roles import Action, Role
@@ -54,7 +54,7 @@ def show_sharing(call: OwnThreadCall) -> Sharing:
     return Sharing(open_to=call.thread.open_to, people=people)
 
 
-@router.put("", dependencies=[COUNT_CHANGE])
+@router.put("", dependencies=[count("change")])
 def set_reach(reach: Reach, call: OwnThreadCall) -> Sharing:
     """Open a thread of yours to other readers of its collection, or close it again."""
     previous = call.thread.open_to
@@ -67,7 +67,7 @@ def set_reach(reach: Reach, call: OwnThreadCall) -> Sharing:
     return show_sharing(call)
 
 
-@router.put("/{user}", dependencies=[COUNT_CHANGE])
+@router.put("/{user}", dependencies=[count("change")])
 def share_with(user: UserName, call: OwnThreadCall) -> Sharing:
     """Share a thread of yours with a user who may read its collections."""
     user_row = find_user(call.db, user)

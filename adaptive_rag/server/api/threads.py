@@ -22,14 +22,13 @@ from adaptive_rag.server.api.feedback import FeedbackShown, load_feedback_by_tur
 from adaptive_rag.server.api.forms import Form, Page, Window, WindowQuery, fetch_page
 from adaptive_rag.server.api.several import WithCollections, require_collections
 from adaptive_rag.server.calls import (
-    COUNT_CHANGE,
-    COUNT_QUESTION,
     AnyCall,
     AskCall,
     Call,
     OwnThreadCall,
     ReadableThreadCall,
     ThreadCall,
+    count,
 )
 from adaptive_rag.server.conversations import TurnShown, make_title, public_decisions
 from adaptive_rag.server.database import limit_statements, release_connection
@@ -110,7 +109,7 @@ class ThreadWithTurns(ThreadShown):
     turns: list[TurnWithFeedback]
 
 
-@router.post("/collections/{collection}/threads", status_code=201, dependencies=[COUNT_CHANGE])
+@router.post("/collections/{collection}/threads", status_code=201, dependencies=[count("change")])
 def create_thread(new: NewThread, call: AskCall) -> ThreadShown:
     """Create a thread over a collection."""
     row = _create_thread(call, [call.collection], new.title)
@@ -118,7 +117,7 @@ def create_thread(new: NewThread, call: AskCall) -> ThreadShown:
     return _describe_thread(call, row)
 
 
-@router.post("/threads", status_code=201, dependencies=[COUNT_CHANGE])
+@router.post("/threads", status_code=201, dependencies=[count("change")])
 def create_thread_of_several(new: NewThreadOfSeveral, call: AnyCall) -> ThreadShown:
     """Create a thread over several collections. Only who has access to all of them can open it."""
     collections = require_collections(call, new.collections, Action.ASK)
@@ -137,7 +136,7 @@ def _create_thread(call: Call, collections: Sequence[Collection], title: str = "
     return row
 
 
-@router.post("/threads/{thread}/branches", status_code=201, dependencies=[COUNT_CHANGE])
+@router.post("/threads/{thread}/branches", status_code=201, dependencies=[count("change")])
 def branch_thread(branch: Branch, call: ReadableThreadCall) -> ThreadShown:
     """Create a thread of your own from the first questions and answers of another, which stays unchanged."""
     row = _create_thread(call, collections_of_thread(call.db, call.thread))
@@ -161,7 +160,7 @@ async def list_threads(
     words = split_words(search)
     if not words:
         return await run_in_threadpool(_find_threads, call, window, collection, words)
-    call.services.rates.count_heavy_read(call.caller)
+    call.services.rates.count("heavy read", call.caller)
     return await _searches.run(call.caller.id, _find_threads, call, window, collection, words)
 
 
@@ -189,7 +188,7 @@ def show_thread(call: ReadableThreadCall) -> ThreadWithTurns:
     return ThreadWithTurns(**_describe_thread(call, call.thread).model_dump(), turns=turns)
 
 
-@router.patch("/threads/{thread}", dependencies=[COUNT_CHANGE])
+@router.patch("/threads/{thread}", dependencies=[count("change")])
 def rename_thread(renamed: Renamed, call: OwnThreadCall) -> ThreadShown:
     """Change the title of a thread."""
     call.thread.title = renamed.title
@@ -228,7 +227,7 @@ def _forget_turn(call: ThreadCall, deleted: TurnShown) -> None:
     responses={
         200: {"content": {kind.media_type: {} for kind in FILE_KINDS.values()} | {"application/json": {}}}
     },
-    dependencies=[COUNT_CHANGE],
+    dependencies=[count("change")],
 )
 async def export_thread(
     call: ReadableThreadCall, form: Literal["markdown", "json", "docx", "pdf"] = "markdown"
@@ -278,7 +277,7 @@ async def _stream(question: BareQuestion, context: ThreadContext) -> AsyncIterat
         yield events
 
 
-@router.post("/threads/{thread}/ask", dependencies=[COUNT_QUESTION])
+@router.post("/threads/{thread}/ask", dependencies=[count("question")])
 async def ask_in_thread(question: BareQuestion, context: ThreadContext) -> Answer:
     """Answer a question with the earlier turns as its conversation; one question at a time."""
     return await context.answer(question)
@@ -288,7 +287,7 @@ async def ask_in_thread(question: BareQuestion, context: ThreadContext) -> Answe
     "/threads/{thread}/ask/events",
     response_class=EventSourceResponse,
     responses=EVENT_RESPONSES,
-    dependencies=[COUNT_QUESTION],
+    dependencies=[count("question")],
 )
 async def ask_in_thread_with_events(events: Annotated[Events, Depends(_stream)]) -> Events:
     """Answer a question in a thread, with the same events as a collection's /ask/events."""

@@ -10,7 +10,7 @@ from pydantic import Field
 from adaptive_rag.server.access import has_users
 from adaptive_rag.server.accounts import issue_token, select_tokens
 from adaptive_rag.server.api.forms import Form, Page, WindowQuery, fetch_page
-from adaptive_rag.server.calls import COUNT_CHANGE, AnyCall, Call, RowId
+from adaptive_rag.server.calls import AnyCall, Call, RowId, count
 from adaptive_rag.server.problems import Problem, require_found
 from adaptive_rag.server.quotas import check_quota
 from adaptive_rag.server.roles import Role, roles_within
@@ -50,7 +50,7 @@ def list_tokens(call: AnyCall, window: WindowQuery) -> Page[TokenShown]:
     return fetch_page(call.db, select_tokens(call.caller.id), window, TokenShown.model_validate)
 
 
-@router.post("", status_code=201, dependencies=[COUNT_CHANGE])
+@router.post("", status_code=201, dependencies=[count("change")])
 def create_token(new: NewToken, call: AnyCall) -> TokenMade:
     """Create an API token. A token can only create tokens with at most its own role and lifetime."""
     if not has_users(call.db):

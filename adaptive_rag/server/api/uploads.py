@@ -200,7 +200,7 @@ def _upload(files: list[UploadFile], call: WriteCall, key: str | None) -> Accept
         answer = _find_earlier_answer(call, key, stored_files)
         if isinstance(answer, Accepted):
             return answer
-        _check_quota(call, stored_files)
+        _check_collection_size(call, stored_files)
         return _publish_documents(call, stored_files, answer)
 
 
@@ -226,7 +226,7 @@ def _find_earlier_answer(
     return Accepted.model_validate(existing.answer)
 
 
-def _check_quota(call: WriteCall, stored_files: Mapping[str, StoredFile]) -> None:
+def _check_collection_size(call: WriteCall, stored_files: Mapping[str, StoredFile]) -> None:
     """Refuse (413) an upload that exceeds the collection's quota; old files count until they are removed."""
     megabytes = call.services.settings.max_collection_megabytes
     query = select(Document.name, Document.size).where(Document.collection_id == call.collection.id)

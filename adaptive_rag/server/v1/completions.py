@@ -26,7 +26,7 @@ from adaptive_rag.ingest.web import is_address
 from adaptive_rag.models.onnx import load_minilm
 from adaptive_rag.server.answering import MOST_BYTES, Inquiry, Question
 from adaptive_rag.server.api.ask import Chunks, Quality, cancel_on_disconnect
-from adaptive_rag.server.calls import COUNT_QUESTION, AnyCall, Call
+from adaptive_rag.server.calls import AnyCall, Call, count
 from adaptive_rag.server.folders import SearchTarget
 from adaptive_rag.server.problems import problem_details
 from adaptive_rag.server.services import Services
@@ -80,7 +80,7 @@ async def _start_task(
     response_model_exclude_unset=True,
     responses={200: {"content": {"text/event-stream": {"example": _EXAMPLE_STREAM}}}},
     max_body_size=MOST_BYTES,
-    dependencies=[COUNT_QUESTION],
+    dependencies=[count("question")],
 )
 async def complete(task: Annotated[Task, Depends(_start_task)]) -> ChatCompletion | StreamingResponse:
     """Answer the last question of a conversation, with citations as annotations.

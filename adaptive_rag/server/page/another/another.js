@@ -8,7 +8,7 @@ import { formatDuration, labelFor, t } from "../core/texts.js";
 import { openDocument } from "../document/opened.js";
 import { IconButton } from "../shell/icon.js";
 import { notify } from "../shell/notices.js";
-import { laneStyle, useStrategies } from "../why/route_graph.js";
+import { useLaneStyle, useStrategies } from "../shell/strategies.js";
 
 /** @typedef {{ comparison?: Comparison, vote?: Vote | null, activity?: "comparing" | "voting" }} ComparisonState */
 
@@ -96,6 +96,7 @@ export function AnswerActions({ turn, strategy, lastAction, children }) {
  */
 function ComparisonView({ turn, comparison, vote, castVote }) {
   const { columns, passages, sentences, places } = comparison;
+  const laneStyle = useLaneStyle();
   /** Return the list of the sources of passages. @param {string[]} ids @param {"sources_both" | "sources_only"} title */
   const sourceList = (ids, title) => {
     /** @param {Span} place */

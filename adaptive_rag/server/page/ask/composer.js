@@ -10,7 +10,7 @@ import {
   useSignal,
   useState,
 } from "../core/html.js";
-import { collections, currentCollection, selectedCollections } from "../core/session.js";
+import { askableCollections, currentCollection, selectedCollections } from "../core/session.js";
 import { labelFor, t } from "../core/texts.js";
 import { Select } from "../shell/form.js";
 import { IconButton } from "../shell/icon.js";
@@ -47,7 +47,7 @@ export function Composer() {
   const isRunning = useSignal(isAsking);
   const isLoading = useSignal(loadingThread) !== "";
   const collection = useSignal(currentCollection);
-  const all = useSignal(collections) ?? [];
+  const all = useSignal(askableCollections);
   const hasTurns = useSignal(turns).length > 0;
   const [options, situation, scopePanel] = [useDisclosure(), useDisclosure(), useDisclosure()];
   const isConditionInvalid = useSignal(conditionProblem) !== "";

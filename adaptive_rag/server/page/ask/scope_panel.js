@@ -2,7 +2,7 @@
 import { get } from "../core/api.js";
 import { html, onValue, useEffect, useSignal, useState } from "../core/html.js";
 import { link } from "../core/route.js";
-import { collections, selectedCollections } from "../core/session.js";
+import { askableCollections, selectedCollections } from "../core/session.js";
 import { t } from "../core/texts.js";
 import { useLoaded } from "../shell/loaded.js";
 import { ServerMessage } from "../shell/notices.js";
@@ -14,7 +14,7 @@ const MS_OF_TYPING = 250;
 /** @param {{ choose: (names: string[]) => void }} props `choose` gets the collections to ask */
 export function ScopePanel({ choose }) {
   const names = useSignal(selectedCollections).map(({ name }) => name);
-  const others = (useSignal(collections) ?? []).filter(({ name }) => name !== names[0]);
+  const others = useSignal(askableCollections).filter(({ name }) => name !== names[0]);
   /** @param {string} name */
   const toggle = (name) =>
     choose(names.includes(name) ? names.filter((each) => each !== name) : [...names, name]);

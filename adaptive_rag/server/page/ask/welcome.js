@@ -4,6 +4,7 @@ import { html, useEffect, useSignal, useState } from "../core/html.js";
 import { currentRoute, link } from "../core/route.js";
 import { collections, currentCollection, me, selectedCollections } from "../core/session.js";
 import { labelFor, t } from "../core/texts.js";
+import { useLaneStyle } from "../shell/strategies.js";
 import { ask } from "./conversation.js";
 
 export function Welcome() {
@@ -60,8 +61,9 @@ function Examples({ collection, names }) {
 
 /** @param {{ names: string[], question: string, user_context?: string, type?: string | null }} props */
 function Example({ names, question, user_context, type }) {
+  const laneStyle = useLaneStyle();
   return html`<button onClick=${() => ask(names, question, { userContext: user_context })}>
-    ${type && html`<strong class="small" style=${{ color: `var(--${type})` }}>${labelFor("strategy", type)}</strong>`}
+    ${type && html`<strong class="small" style=${{ ...laneStyle(type), color: "var(--lane)" }}>${labelFor("strategy", type)}</strong>`}
     <span>${question}</span>
     ${user_context && html`<span class="soft small">${user_context}</span>`}
   </button>`;

@@ -15,13 +15,19 @@ const COLLECTIONS_KEY = "adaptive-rag.collection";
 const URL_KEY = "adaptive-rag.asked";
 const chosenNames = signal((localStorage.getItem(COLLECTIONS_KEY) ?? "").split("/"));
 
+/** Return the collections in which the user may do an action. @param {Action} action @returns {Collection[]} */
+export const collectionsWith = (action) =>
+  (collections.value ?? []).filter(({ may }) => may.includes(action));
+/** The collections that the user may ask. */
+export const askableCollections = computed(() => collectionsWith("ask"));
+
 /** The collections that are asked: those that the user chose, or else the first one. */
 export const selectedCollections = computed(() => {
-  const all = collections.value ?? [];
+  const all = askableCollections.value;
   const found = chosenNames.value.flatMap((name) => all.filter((each) => each.name === name));
   return found.length ? found : all.slice(0, 1);
 });
-/** The first of the collections that are asked. The library and the header show this one. */
+/** The first of the collections that are asked. The header shows this one. */
 export const currentCollection = computed(() => selectedCollections.value[0] ?? null);
 
 /** @param {string[]} names */

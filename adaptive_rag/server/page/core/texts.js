@@ -97,6 +97,9 @@ export function labelFor(kind, code, values = {}) {
 /** Return the label of a code of the server, if it has one. @param {string} kind @param {string} code @returns {string | undefined} */
 export const findLabel = (kind, code) => ownValue(shown.labels[kind] ?? {}, code);
 
+/** Return the codes that have a label, in the order of the labels. @param {string} kind */
+export const labelledCodes = (kind) => Object.keys(shown.labels[kind] ?? {});
+
 /** Return what a table has for a code, which may be a name like "constructor". @param {Record<string, string>} table @param {string} code */
 const ownValue = (table, code) => (Object.hasOwn(table, code) ? table[code] : undefined);
 

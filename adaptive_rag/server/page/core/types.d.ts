@@ -7,8 +7,10 @@ type FormValues = Record<string, any>;
 
 /** A name of the server's table of roles. */
 type Role = string;
-type Action = "see" | "ask" | "vote" | "read" | "write" | "manage";
-type Strategy = "factual" | "analytical" | "opinion" | "contextual";
+/** A name of the server's table of actions. */
+type Action = string;
+/** A name of the server's table of strategies. */
+type Strategy = string;
 type Me = { name: string; is_admin: boolean; roles: Role[]; has_password: boolean; has_model: boolean };
 type SignInMethods = { needed: boolean; provider: boolean };
 type Thread = {
@@ -196,7 +198,7 @@ interface StepEvent {
   id: string;
   name: string;
   /** "hedge" for the step that joins two strategies */
-  strategy: Strategy | "hedge" | null;
+  strategy: Strategy | null;
   state: "started" | "finished";
   record?: TraceRecord;
 }

@@ -25,7 +25,7 @@ export function CollectionScreen({ collection }) {
     ${description && html`<p>${description}</p>`}
     <div class="row">
       <${Size} collection=${collection} />
-      ${collection.chunks > 0 && html`<button onClick=${() => sumUp(name)}>${t("library_sum_up")}</button>`}
+      ${collection.chunks > 0 && may.includes("ask") && html`<button onClick=${() => sumUp(name)}>${t("library_sum_up")}</button>`}
       ${
         may.includes("manage") &&
         html`<a class="button" href=${link(["library", name, "members"])}>${t("library_members")}</a>
@@ -35,7 +35,7 @@ export function CollectionScreen({ collection }) {
     </div>
     ${mayWrite ? html`<${AddButtons} name=${name} isEmpty=${isEmpty} />` : isEmpty && html`<p>${t("library_empty")}</p>`}
     <${Progress} name=${name} />
-    <${Documents} collection=${collection} />
+    ${may.includes("read") && html`<${Documents} collection=${collection} />`}
   <//>`;
 }
 

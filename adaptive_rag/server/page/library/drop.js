@@ -1,7 +1,7 @@
 /** Add files and folders that are dropped on the page, or pasted in the library, to the current collection. */
 import { html, useLayoutEffect, useSignal, useState } from "../core/html.js";
 import { currentRoute, navigate } from "../core/route.js";
-import { currentCollection } from "../core/session.js";
+import { collections, currentCollection } from "../core/session.js";
 import { labelFor, t } from "../core/texts.js";
 import { openForm } from "../shell/form.js";
 import { notify } from "../shell/notices.js";
@@ -10,8 +10,9 @@ import { mayCreateCollection, newCollectionForm } from "./new_collection.js";
 export function DropTarget() {
   const [isOver, setOver] = useState(false);
   const [screen = "ask", name] = useSignal(currentRoute).path;
-  const chosen = useSignal(currentCollection);
-  const isHere = screen === "ask" || (screen === "library" && name === chosen?.name);
+  const [all, asked] = [useSignal(collections), useSignal(currentCollection)];
+  const chosen = screen === "library" ? all?.find((each) => each.name === name) : asked;
+  const isHere = screen === "ask" || screen === "library";
   const target = isHere && chosen?.may.includes("write") && chosen.name;
   // Replace the listeners on each render, so that they use the collection that is shown now.
   useLayoutEffect(() => {

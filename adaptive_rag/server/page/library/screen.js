@@ -16,7 +16,7 @@ export function LibraryScreen() {
   if (!name) return html`<${Collections} collections=${all} />`;
   const collection = all.find((each) => each.name === name);
   if (!collection) return html`<${Page} title=${name}><p>${t("library_no_such")}</p><//>`;
-  if (query.document)
+  if (query.document && collection.may.includes("read"))
     return html`<${DocumentScreen} key=${query.document} collection=${collection} id=${query.document} />`;
   return html`<${part === "members" ? Members : CollectionScreen} key=${name} collection=${collection} />`;
 }

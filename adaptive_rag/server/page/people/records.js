@@ -1,7 +1,7 @@
 /** The log of the server, and feedback on answers, newest first. */
 import { API, collectionPath } from "../core/api.js";
 import { html, useSignal, useState } from "../core/html.js";
-import { collections, me } from "../core/session.js";
+import { collections, collectionsWith, me } from "../core/session.js";
 import { formatDate, labelFor, t } from "../core/texts.js";
 import { Select } from "../shell/form.js";
 import { PagedList, Row } from "../shell/list.js";
@@ -15,7 +15,8 @@ export function EventLog() {
 }
 
 export function FeedbackList() {
-  const administered = (useSignal(collections) ?? []).filter((each) => each.may.includes("manage"));
+  useSignal(collections);
+  const administered = collectionsWith("manage");
   const [name, setName] = useState(administered[0].name);
   return html`
     <div class="row">

@@ -1,7 +1,7 @@
 /** The Settings screen: account and tokens; for admins also users, the chat model, the log, and feedback. */
 import { html, useSignal } from "../core/html.js";
 import { currentRoute, link } from "../core/route.js";
-import { collections, me, signInMethods } from "../core/session.js";
+import { collections, collectionsWith, me, signInMethods } from "../core/session.js";
 import { labelFor } from "../core/texts.js";
 import { Account } from "./account.js";
 import { Model } from "./model.js";
@@ -14,7 +14,8 @@ export function PeopleScreen() {
   const tabInUrl = useSignal(currentRoute).path[1] ?? "";
   const isAdmin = useSignal(me)?.is_admin;
   const hasUsers = useSignal(signInMethods)?.needed;
-  const isOwner = useSignal(collections)?.some((each) => each.may.includes("manage"));
+  useSignal(collections);
+  const isOwner = collectionsWith("manage").length > 0;
   const tabs = {
     account: Account,
     ...(hasUsers && { tokens: Tokens }),

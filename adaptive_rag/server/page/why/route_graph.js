@@ -1,24 +1,14 @@
 /** The graph of the strategies, with the path of a question. */
-import { get } from "../core/api.js";
 import { classes, html } from "../core/html.js";
 import { labelFor, t } from "../core/texts.js";
-import { Loading, readOnce, useLoaded } from "../shell/loaded.js";
+import { Loading } from "../shell/loaded.js";
+import { useLaneStyle, useStrategies } from "../shell/strategies.js";
 
 /** @typedef {"waiting" | "running" | "done" | "skipped"} StepState */
-
-const readStrategies = readOnce(/** @returns {Promise<Strategies>} */ () => get("/strategies"));
-
-/** Return the server's strategies. They are read only once. */
-export const useStrategies = () => useLoaded(() => readStrategies(0));
 
 /** Return the strategies of a question; none until the router has chosen. @param {Turn} turn @returns {string[]} */
 export function strategiesOf({ analysis }) {
   return analysis ? [analysis.type, ...analysis.alternatives] : [];
-}
-
-/** Return the style with the colour of a strategy. @param {string} lane @param {string} colour if the page's style has none for it */
-export function laneStyle(lane, colour = "var(--accent)") {
-  return { "--lane": `var(--${lane}, ${colour})` };
 }
 
 /** Return the state of a step. @param {Turn} turn @param {string} name @param {string | null} strategy @returns {StepState} */
@@ -41,6 +31,7 @@ const ROW_HEIGHT = 22;
  */
 export function RouteGraph({ turn }) {
   const loaded = useStrategies();
+  const laneStyle = useLaneStyle();
   const graph = loaded.value;
   if (!graph) return html`<div class="way"><${Loading} data=${loaded} /></div>`;
   const middle = (graph.strategies.length * ROW_HEIGHT) / 2;
@@ -48,7 +39,7 @@ export function RouteGraph({ turn }) {
       ${graph.strategies.map((lane, row) => {
         const y = (row + 0.5) * ROW_HEIGHT;
         const state = strategiesOf(turn).includes(lane.name) ? "taken" : turn.analysis && "left";
-        return html`<g key=${lane.name} class=${classes("lane", state)} style=${laneStyle(lane.name, lane.colour)}>
+        return html`<g key=${lane.name} class=${classes("lane", state)} style=${laneStyle(lane.name)}>
           <line x1="11%" y1=${middle} x2="14%" y2=${y} /><line x1="14%" y1=${y} x2="82%" y2=${y} />
           <line x1="82%" y1=${y} x2="85%" y2=${middle} />
           <text x="15%" y=${y + 4}>${labelFor("strategy", lane.name)}</text>

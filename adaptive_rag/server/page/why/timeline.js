@@ -1,15 +1,14 @@
 /** What each step did: its duration, queries and decisions, and the passages that it kept. */
 import { html, useState } from "../core/html.js";
 import { formatReasons } from "../core/phrases.js";
-import { formatDuration, formatPercent, labelFor, language, t } from "../core/texts.js";
+import { formatDuration, formatPercent, labelFor, labelledCodes, language, t } from "../core/texts.js";
 import { openDocument } from "../document/opened.js";
 import { ServerMessage } from "../shell/notices.js";
-import { laneStyle, strategiesOf } from "./route_graph.js";
+import { useLaneStyle } from "../shell/strategies.js";
+import { strategiesOf } from "./route_graph.js";
 
 const MAX_FOLDED = 5;
 const SCORE_FORMAT = { minimumFractionDigits: 2, maximumFractionDigits: 2 };
-/** Scores in the order in which a candidate gets them. The last one decides whether it is kept. */
-const SCORES = ["dense", "sparse", "words", "fused", "relevance", "judged"];
 
 /** Return the time that all steps took, in milliseconds. Strategies and branches run in parallel. @param {StepEvent[]} steps */
 export function totalDuration(steps) {
@@ -46,9 +45,10 @@ function Step({ turn, step, longest }) {
   const hasFigures = (/** @type {Decision} */ { why }) => /\d\.\d/.test(why);
   // The bars above the timeline already show "factual at 0.96".
   const figures = decisions.filter((each) => each.what !== "type" && hasFigures(each));
+  const laneStyle = useLaneStyle();
   const lane = step.strategy && step.strategy !== "hedge" ? step.strategy : null;
   const isFinal = step === turn.steps.filter((each) => each.record?.candidates).at(-1);
-  return html`<li style=${laneStyle(lane ?? "accent")}>
+  return html`<li style=${laneStyle(lane)}>
     <div class="step-line">
       <span class="row"><b>${labelFor("step", step.name)}</b>${lane && strategiesOf(turn).length > 1 && html`<span class="badge">${labelFor("strategy", lane)}</span>`}</span>
       <span class="bar" aria-hidden="true"><span style=${{ inlineSize: `${(ms / longest) * 100}%` }}></span></span>
@@ -114,7 +114,7 @@ function Candidates({ turn, step }) {
   const passages = turn.passages.flatMap((each) => [each, ...(each.parts ?? [])]);
   const readIds = new Set(passages.map(({ id }) => id));
   const window = decisions.find(({ what }) => what === "window");
-  const scores = SCORES.filter((name) => candidates.some((each) => name in each.scores));
+  const scores = labelledCodes("score").filter((name) => candidates.some((each) => name in each.scores));
   const listed = isUnfolded ? candidates : candidates.slice(0, MAX_FOLDED);
   return html`<div class="scrolls" tabindex="0" role="group" aria-label=${t("candidates", { n: candidates.length })}>
       <table class="small candidates">

@@ -4,7 +4,8 @@ import { html, useDisclosure, useEffect } from "../core/html.js";
 import { formatReasons } from "../core/phrases.js";
 import { formatDuration, formatPercent, labelFor, t } from "../core/texts.js";
 import { ServerMessage } from "../shell/notices.js";
-import { laneStyle, RouteGraph, strategiesOf, useStrategies } from "./route_graph.js";
+import { useLaneStyle } from "../shell/strategies.js";
+import { RouteGraph, strategiesOf } from "./route_graph.js";
 import { Timeline, totalDuration } from "./timeline.js";
 
 /**
@@ -69,15 +70,14 @@ function typeReason({ type, probabilities, reasons: [first, ...others] }) {
 
 /** Show the probability of each type, and what decided. @param {{ analysis: Analysis }} props */
 function Probabilities({ analysis }) {
-  const graph = useStrategies().value;
+  const laneStyle = useLaneStyle();
   const chosen = [analysis.type, ...analysis.alternatives].map(String);
   const shares = Object.entries(analysis.probabilities).sort((one, other) => other[1] - one[1]);
-  const colours = Object.fromEntries(graph?.strategies.map((each) => [each.name, each.colour]) ?? []);
   return html`<div class="stack">
     <h3>${labelFor("decision", "type")}</h3>
     <ul class="plain bars">
       ${shares.map(
-        ([name, share]) => html`<li key=${name} style=${laneStyle(name, colours[name])}>
+        ([name, share]) => html`<li key=${name} style=${laneStyle(name)}>
           <span style=${{ fontWeight: chosen.includes(name) ? 650 : 400 }}>${labelFor("strategy", name)}</span>
           <span class="bar"><span style=${{ inlineSize: `${share * 100}%` }}></span></span>
           <span class="number">${share < 0.005 ? `<\u00a0${formatPercent(0.01)}` : formatPercent(share)}</span>
