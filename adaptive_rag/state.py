@@ -22,10 +22,10 @@ Complexity = Literal["basic", "intermediate", "advanced"]
 DecidedBy = Literal["local", "hedge", "model", "caller"]
 # What the steps decide, as the trace calls it. Stored conversations hold these names, so that none may go.
 DecisionKind = Literal[
-    "answer", "branch", "closest", "compared", "cut", "draw", "evidence", "fusion", "hedge", "left out",
-    "links removed", "markers added", "markers dropped", "overview", "passages", "reading", "repeated",
-    "scores", "selection", "shortened", "sides", "situation", "spelling", "subject added", "type",
-    "unsupported", "versions", "window", "worked out",
+    "answer", "branch", "closest", "compared", "completed", "cut", "draw", "evidence", "fusion", "hedge",
+    "left out", "links removed", "markers added", "markers dropped", "overview", "passages", "reading",
+    "repeated", "scores", "selection", "shortened", "sides", "situation", "spelling", "subject added",
+    "type", "unsupported", "versions", "window", "worked out",
 ]  # fmt: skip
 
 ROUTED_TYPES: tuple[RoutedType, ...] = get_args(RoutedType)

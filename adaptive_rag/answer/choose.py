@@ -27,6 +27,8 @@ PREDECESSORS = 2
 FURTHER_QUOTE, FURTHER_SENTENCE = 0.1, 0.05
 # A shorter sentence ("No.") may be the answer, but adds nothing to another one.
 MIN_WORDS = 3
+# The quality from which a piece without a speaker is a sentence rather than a heading.
+READABLE = 0.5
 # Maximum number of words of a quoted paragraph, and of a list with its lead-in; of a longer one, the part
 # around the best sentence is quoted (`python -m benchmarks.real`).
 LONGEST_PARAGRAPH, LONGEST_LIST = 100, 150
@@ -167,7 +169,7 @@ def _paragraph(
         added = max(fitting, key=lambda index: (scores[index], index))
         words += sentences[added].word_count
         first, end = min(first, added), max(end, added + 1)
-    # Drop a signature, a question or a fragment at the edges.
+    # Drop a heading, a signature, a question or a fragment at the edges.
     while end - 1 > best and _is_fragment(sentences[end - 1]):
         end -= 1
     while first < best and _is_fragment(sentences[first]):
@@ -182,7 +184,8 @@ def _belongs(sentence: AnswerSentence) -> bool:
 
 
 def _is_fragment(sentence: AnswerSentence) -> bool:
-    return sentence.quality == 0 and not sentence.is_lead_in
+    is_piece = sentence.is_lead_in or sentence.is_list_item or sentence.cells or sentence.standalone
+    return sentence.quality < READABLE and not is_piece
 
 
 def _first_needed(sentences: Sequence[AnswerSentence], index: int) -> int:

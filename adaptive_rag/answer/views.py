@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from adaptive_rag.answer.choose import MIN_WORDS, answer_first, choose
+from adaptive_rag.answer.choose import MIN_WORDS, READABLE, answer_first, choose
 from adaptive_rag.answer.people import share_subject
 from adaptive_rag.answer.request import AGAINST, FOR, MIN_SPEAKERS, NEITHER, AnswerRequest, Block
 from adaptive_rag.answer.score import ScoredSentences
@@ -36,8 +36,6 @@ SUBJECT_SHARE = 0.5
 # opinion_perspectrum that reach it are right. From .6 on, it is .81 of them, and half of the sentences of
 # ordinary documents (`python -m training.sides`).
 SURE_SIDE = 0.85
-# The quality from which a piece without a speaker is a sentence rather than a heading.
-READABLE = 0.5
 # Maximum number of words in the answer to a debate, without the names. With 150, a third of the answers to
 # the opinion questions of `benchmarks.typed_questions` are too long.
 DEBATE_WORDS = 120
