@@ -250,9 +250,7 @@ def _read_passage(index: int, passage: Candidate, sentences: Sentences) -> Itera
         elif outline[paragraph].is_heading and not (is_value and re.search(r"\d", _VALUE.split(shown)[-1])):
             quality = 0.0  # "Step 1: Open the box"; not "Deposit: EUR 450"
         else:
-            # "pandas is faster": below a heading, a sentence may begin with a small letter.
-            is_below_heading = paragraph > 0 and outline[paragraph - 1].is_heading
-            begins = is_below_heading and start == outline[paragraph].start
+            begins = _begins_below_heading(outline, paragraph, start)
             quality = grade(shown, in_list=bullet > 0, begins=begins)
         is_first = start == answer
         yield AnswerSentence(
@@ -271,6 +269,11 @@ def _read_passage(index: int, passage: Candidate, sentences: Sentences) -> Itera
             paragraph=paragraph,
             list_mark=list_mark,
         )
+
+
+def _begins_below_heading(outline: Sequence[Paragraph], index: int, start: int) -> bool:
+    """Return whether a sentence is the first one below a heading, where it may begin with a small letter."""
+    return index > 0 and outline[index - 1].is_heading and start == outline[index].start
 
 
 def _cut_docstring(text: str) -> tuple[int, str, str]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import random
 import re
 from collections import Counter
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, TypeAlias
@@ -124,12 +124,8 @@ def converse(
                 yield pause
             server_failures += 1
             continue
-        spending.unreachable = False
-        # A success shows that the server refused the methods and not the request, as a content filter does.
-        for refused in refused_methods:
-            remember_refusal(model, refused)
-        _add_usage(reply, model, context, spending)
-        spending.cut = reply.response_metadata.get("cut") or spending.cut
+        _remember_refusals(model, refused_methods)
+        _add_reply(reply, model, context, spending)
         try:
             result = read_reply(request, reply)
             _refuse_echo(request.step, result, prompts)
@@ -256,7 +252,19 @@ def _correction(reply: AIMessage, reason: str, *, free_text: bool) -> list[BaseM
     ]
 
 
-def _add_usage(reply: AIMessage, model: BaseChatModel, context: Context, spending: Spending) -> None:
+def _remember_refusals(model: BaseChatModel, methods: Sequence[Method]) -> None:
+    """Remember the methods that a server refused for a request which it then answered by another one.
+
+    The answer shows that it refused the methods and not the request, as a content filter does.
+    """
+    for method in methods:
+        remember_refusal(model, method)
+
+
+def _add_reply(reply: AIMessage, model: BaseChatModel, context: Context, spending: Spending) -> None:
+    """Add what a reply cost, and whether it was cut, to what the question has spent."""
+    spending.unreachable = False
+    spending.cut = reply.response_metadata.get("cut") or spending.cut
     usage = reply.usage_metadata
     if usage is None:
         return
