@@ -129,12 +129,12 @@ def suggest(call: AskCall, source: Annotated[str | None, Query(max_length=1000)]
 
     `source`: only questions about one document, by the name that citations have.
     """
-    target = call.services.search_target(call.collection)
+    target, has_model = call.services.search_target(call.collection), call.services.model.is_set(call.db)
     call.db.close()
     if not indexed_sources(target.index):
         return []
     index = Index.open_rows(target.index).without(target.hidden)
-    return suggest_questions(index if source is None else index.only({source}))
+    return suggest_questions(index if source is None else index.only({source}), has_model=has_model)
 
 
 @router.patch("/{collection}")
