@@ -60,7 +60,10 @@ def add(
         _record(db, "user.create", name)
     print_line(f"Added: {name}")
     if password is None:
-        print_note(f"{name} has no password. To make a token: adaptive-rag users token {name}")
+        print_note(
+            f"{name} has no password, and cannot sign in to the page. To set one: adaptive-rag users password "
+            f"{name} --password-stdin. To make a token for programs: adaptive-rag users token {name}"
+        )
 
 
 @users_app.command("list")
