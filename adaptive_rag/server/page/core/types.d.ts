@@ -108,6 +108,7 @@ interface Analysis {
   reason: string;
   reasons: Phrase[];
   alternatives: Strategy[];
+  is_personal: boolean;
 }
 
 interface TraceRecord {
