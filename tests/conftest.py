@@ -122,7 +122,7 @@ def samples_embedded(sample_vectors: Path, monkeypatch: pytest.MonkeyPatch) -> N
 
 @pytest.fixture(scope="session", autouse=True)
 def _own_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Keep the developer's own files out of the tests, also out of what starts before each test's settings."""
+    """Keep the developer's own files out of the tests, and of fixtures that outlive a test."""
     with pytest.MonkeyPatch.context() as monkeypatch:
         monkeypatch.setenv("ADAPTIVE_RAG_HOME", str(tmp_path_factory.getbasetemp() / "home"))
         yield

@@ -45,7 +45,7 @@ from adaptive_rag.server.gate import Gate
 from adaptive_rag.server.machine import THIS_MACHINE
 from adaptive_rag.server.metrics import count_answer, track_question
 from adaptive_rag.server.model import ServerModel
-from adaptive_rag.server.problems import Problem
+from adaptive_rag.server.problems import NOT_EMPTY, Problem
 from adaptive_rag.server.selection import Selection
 from adaptive_rag.server.settings import ServerSettings
 from adaptive_rag.source import ChunkSource
@@ -61,7 +61,7 @@ EXAMPLE: dict[str, Any] = {
 MOST_BYTES = 4_000_000
 
 # The texts of a question, in every API that takes one.
-QuestionText = Annotated[str, Field(max_length=MAX_QUESTION, pattern=r"\S")]
+QuestionText = Annotated[str, Field(max_length=MAX_QUESTION, pattern=NOT_EMPTY)]
 Situation = Annotated[str, Field(max_length=MAX_QUESTION)]
 # What the settings of a question are, in every API that takes them.
 SETTINGS = describe_allowed(NAMES)
