@@ -203,13 +203,11 @@ class Answering:
         if not (target.index / MANIFEST).exists():
             if is_one_of_several:
                 raise Problem(409, f"{target.name} has no documents to search yet. Leave it out.")
-            detail = "This collection has no documents to search yet. Add some, and ask again."
-            raise Problem(409, detail, type="no_documents")
+            raise _nothing_to_search(target)
         try:
             index = open_source(str(target.index), self._embeddings)
         except IndexUnfinishedError:
-            detail = "The first documents of this collection are being indexed. Ask again in a minute."
-            raise Problem(409, detail, type="being_indexed") from None
+            raise _nothing_to_search(target) from None
         assert isinstance(index, Index), "the server makes indexes without shards"
         return index.without(target.hidden) if target.hidden else index
 
@@ -332,3 +330,13 @@ class Answering:
                 yield
             finally:
                 self._time_limits.discard(time_limit)
+
+
+def _nothing_to_search(target: SearchTarget) -> Problem:
+    if waiting := target.count_waiting():
+        documents = "1 document" if waiting == 1 else f"{waiting:,} documents"
+        verb = "is" if waiting == 1 else "are"
+        detail = f"{documents} of this collection {verb} still being indexed. Ask again in a minute."
+        return Problem(409, detail, type="being_indexed")
+    detail = "This collection has no documents to search yet. Add some, and ask again."
+    return Problem(409, detail, type="no_documents")

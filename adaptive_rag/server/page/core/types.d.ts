@@ -50,6 +50,7 @@ interface DocumentRow {
   id: string;
   name: string;
   state: "waiting" | "indexed" | "failed";
+  is_being_indexed: boolean;
   bytes: number;
   chunks: number | null;
   problem: string | null;
@@ -126,6 +127,7 @@ interface TraceRecord {
 
 interface Answer {
   turn?: string;
+  number?: number | null;
   parts: AnswerPart[];
   citations: Citation[];
   query_type: Strategy;
