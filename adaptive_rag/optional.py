@@ -102,7 +102,7 @@ class FailureList(logging.Handler):
 
     def __init__(self, file: Path | None = None) -> None:
         super().__init__(logging.WARNING)
-        self.file = file or failure_file()
+        self._file = file
 
     def emit(self, record: logging.LogRecord) -> None:
         """Add a line for a failed part; do nothing if the file cannot be written."""
@@ -116,13 +116,14 @@ class FailureList(logging.Handler):
         place = f"{Path(code.co_filename).name}:{code.co_name}" if code else ""
         when = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="seconds")
         line = {"when": when, "part": vars(record).get("part"), "error": type(error).__name__, "place": place}
+        file = self._file or failure_file()
         with suppress(OSError):
-            make_folder(self.file.parent)
-            make_file(self.file)
-            if self.file.stat().st_size > MAX_LIST_BYTES:
-                lines = self.file.read_text(encoding="utf-8").splitlines(keepends=True)
-                replace_text(self.file, "".join(lines[len(lines) // 2 :]))
-            with self.file.open("a", encoding="utf-8") as out:
+            make_folder(file.parent)
+            make_file(file)
+            if file.stat().st_size > MAX_LIST_BYTES:
+                lines = file.read_text(encoding="utf-8").splitlines(keepends=True)
+                replace_text(file, "".join(lines[len(lines) // 2 :]))
+            with file.open("a", encoding="utf-8") as out:
                 out.write(json.dumps(line) + "\n")
 
 

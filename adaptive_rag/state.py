@@ -56,6 +56,8 @@ class QueryAnalysis(TypedDict):
     # the same as phrases
     reasons: list[Phrase]
     alternatives: list[str]
+    # whether it is in the first person, so that its answer may depend on who asks
+    is_personal: bool
 
 
 class Query(TypedDict):

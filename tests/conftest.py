@@ -120,6 +120,14 @@ def samples_embedded(sample_vectors: Path, monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(EmbeddingCache, "__init__", begin_with(sample_vectors))
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _own_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Keep the developer's own files out of the tests, and of fixtures that outlive a test."""
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        monkeypatch.setenv("ADAPTIVE_RAG_HOME", str(tmp_path_factory.getbasetemp() / "home"))
+        yield
+
+
 @pytest.fixture
 def _environment_as_before() -> Iterator[None]:
     """Give back the environment, also of what a file `.env` set while a test ran."""
@@ -131,17 +139,16 @@ def _environment_as_before() -> Iterator[None]:
 
 # Named in this order: what monkeypatch undoes last would else bring back what a file `.env` had set.
 @pytest.fixture(autouse=True)
-def _own_settings(
-    _environment_as_before: None, monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
-) -> None:
+def _own_settings(_environment_as_before: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """Keep the developer's own settings out of the tests."""
     for name in [
-        name for name in os.environ if name.startswith("ADAPTIVE_RAG_") and name != "ADAPTIVE_RAG_DATA"
+        name
+        for name in os.environ
+        if name.startswith("ADAPTIVE_RAG_") and name not in ("ADAPTIVE_RAG_DATA", "ADAPTIVE_RAG_HOME")
     ]:
         monkeypatch.delenv(name)
     # A part that only improves an answer may fail in front of people, but not in a test.
     monkeypatch.setenv("ADAPTIVE_RAG_STRICT", "1")
-    monkeypatch.setenv("ADAPTIVE_RAG_HOME", str(tmp_path_factory.getbasetemp() / "home"))
 
 
 @pytest.fixture

@@ -81,6 +81,7 @@ def served(folder: Path, settings: Mapping[str, str], *options: str) -> Iterator
         "PYTHONPATH": os.pathsep.join([str(guard), str(Path(adaptive_rag.__file__).parents[1])]),
         "REFUSED": str(folder / "refused.txt"),
         "LANG": "C.UTF-8",
+        "ADAPTIVE_RAG_HOME": str(folder / "home"),
         # The tool itself counts its users and asks for newer versions; all else is to be silent.
         "LANGGRAPH_CLI_NO_ANALYTICS": "1",
         "LANGGRAPH_NO_VERSION_CHECK": "1",

@@ -199,6 +199,21 @@ def test_the_list_of_failures_holds_places_and_no_messages_and_stays_short(
     assert not [found for found in read_failures(file) if found.part == "spelling"], "the older half is gone"
 
 
+def test_a_failure_is_recorded_in_the_home_folder_of_that_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    handler = FailureList()
+    monkeypatch.setenv("ADAPTIVE_RAG_HOME", str(tmp_path))
+    log = logging.getLogger("adaptive_rag.left_out")
+    log.addHandler(handler)
+    try:
+        with leaving_out():
+            attempt("units", fails, None)
+    finally:
+        log.removeHandler(handler)
+    assert [failure.part for failure in read_failures(tmp_path / "left-out.jsonl")] == ["units"]
+
+
 def test_a_damaged_or_unwritable_list_of_failures_stops_nothing(tmp_path: Path) -> None:
     assert read_failures(tmp_path / "none.jsonl") == []
     damaged = tmp_path / "left-out.jsonl"

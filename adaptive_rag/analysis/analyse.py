@@ -116,6 +116,7 @@ def _analyse_parsed(
         "reason": join_reasons(reasons),
         "reasons": reasons,
         "alternatives": [second] if unsure else [],
+        "is_personal": not lx.FIRST_PERSON.isdisjoint(question.words),
     }
 
 

@@ -9,6 +9,7 @@ def word_set(text: str) -> frozenset[str]:
 SINGULAR_FIRST = word_set("i me my mine myself")
 PLURAL_FIRST = word_set("we us our ours ourselves")
 POSSESSIVE_FIRST = word_set("my our mine ours")
+FIRST_PERSON = SINGULAR_FIRST | PLURAL_FIRST | POSSESSIVE_FIRST
 SECOND_PERSON = word_set("you your yours yourself")
 PRONOUNS = word_set("it its they them their theirs he him his she her hers")
 THIRD_PERSON = PRONOUNS | word_set("itself themselves himself herself")

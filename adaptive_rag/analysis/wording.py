@@ -12,8 +12,6 @@ from adaptive_rag.optional import attempt
 from adaptive_rag.state import DecidedBy, Phrase, QueryAnalysis, Turn
 from adaptive_rag.text.phrases import join_reasons, say
 
-_FIRST_PERSON = lx.SINGULAR_FIRST | lx.PLURAL_FIRST | lx.POSSESSIVE_FIRST
-
 
 def adjust_by_wording(
     analysis: QueryAnalysis,
@@ -42,7 +40,7 @@ def avoid_contextual(analysis: QueryAnalysis, question: str, routing: RoutingSet
     """
     open_types = {analysis["type"], *analysis["alternatives"]}
     parsed = parse_question(question)
-    needs_context = parsed.references.openers or not _FIRST_PERSON.isdisjoint(parsed.words)
+    needs_context = parsed.references.openers or not lx.FIRST_PERSON.isdisjoint(parsed.words)
     if "contextual" not in open_types or needs_context:
         return analysis
     shares = {name: share for name, share in analysis["probabilities"].items() if name != "contextual"}

@@ -195,14 +195,17 @@ def _check_router() -> Iterator[Finding]:
 
 
 def _check_failures() -> Iterator[Finding]:
-    """Name the optional steps of answers that failed on this machine; the answers were given without them."""
+    """Name the optional steps of answers that failed for this user; the answers were given without them."""
     from adaptive_rag.optional import failure_file, read_failures
 
     if not (failures := read_failures()):
         yield Finding("answers", "ok", "no part of an answer has failed")
     for part, error, place, times, last in failures[:MAX_FAILURES_SHOWN]:
         problem = f"{part} failed {format_count(times, 'time')} ({error} in {place}), last on {last[:10]}"
-        mend = f"Those answers were given without it. Ask with -v to see why; {failure_file()} lists all."
+        mend = (
+            "Those answers were given without it; ask with -v to see why. "
+            f"The list is in {failure_file()}, which all programs of this user share."
+        )
         yield Finding("answers", "note", problem, mend)
 
 

@@ -39,7 +39,7 @@ def check_server(data: Path | None) -> Iterator[Finding]:
     yield from _check_network(settings)
     if settings.database is None and not os.path.exists(settings.data / "server.sqlite"):
         yield Finding("database", "note", "none yet: the first start makes it")
-        yield from _check_users(settings, has_users=False)
+        yield from _check_users(settings)
         return
     yield from _check_database(settings)
 
@@ -109,7 +109,7 @@ def _check_database(settings: ServerSettings) -> Iterator[Finding]:
         if revision is not None:
             if revision == expected:
                 yield from _check_pairing(settings, engine)
-            yield from _check_users(settings, has_users=_has_users(engine))
+            yield from _check_users(settings, *_count_users(engine))
             yield from _check_jobs(settings, engine)
     except SQLAlchemyError as error:
         problem = f"cannot be read: {redact(str(error)).splitlines()[0]}"
@@ -128,19 +128,30 @@ def _check_pairing(settings: ServerSettings, engine: Engine) -> Iterator[Finding
         yield Finding("documents", "ok", "folder and database belong together")
 
 
-def _has_users(engine: Engine) -> bool:
+def _count_users(engine: Engine) -> tuple[bool, bool]:
+    """Return whether there are users, and whether an admin among them can sign in to the page."""
+    from sqlalchemy import exists, select
     from sqlalchemy.orm import Session
 
     from adaptive_rag.server.access import has_users
+    from adaptive_rag.server.tables import User
 
+    can_sign_in = User.is_admin & ~User.is_disabled & (User.password.is_not(None) | User.issuer.is_not(None))
     with Session(engine) as db:
-        return has_users(db)
+        return has_users(db), bool(db.scalar(select(exists().where(can_sign_in))))
 
 
-def _check_users(settings: ServerSettings, *, has_users: bool) -> Iterator[Finding]:
-    if has_users or settings.oidc_issuer:
-        issuer = f" through {settings.oidc_issuer}" if settings.oidc_issuer else ""
-        yield Finding("users", "ok", f"sign in{issuer}")
+def _check_users(
+    settings: ServerSettings, has_users: bool = False, has_admin: bool = False
+) -> Iterator[Finding]:
+    if settings.oidc_issuer:
+        yield Finding("users", "ok", f"sign in through {settings.oidc_issuer}")
+    elif has_admin:
+        yield Finding("users", "ok", "sign in")
+    elif has_users:
+        problem = "no admin can sign in to the page, because none has a password"
+        mend = "adaptive-rag users password NAME; for programs: adaptive-rag users token NAME"
+        yield Finding("users", "note", problem, mend)
     elif settings.is_loopback:
         yield Finding("users", "note", "none: whoever is at this machine may do everything")
     else:

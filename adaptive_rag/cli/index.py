@@ -32,7 +32,9 @@ class IndexOptions:
     chunk_overlap: Annotated[int, Option(help="Characters that neighbours share.", metavar="N")] = 200
     sentence_vectors: Annotated[
         Literal["apart", "pooled", "none"],
-        Option(help="apart, pooled or none.", metavar="WAY"),
+        Option(
+            help="apart, pooled or none.", metavar="WAY", parser=options.one_of("apart", "pooled", "none")
+        ),
     ] = "apart"
     include: Annotated[list[str] | None, Option(help="Read only files like '*.md'.", metavar="PATTERN")] = (
         None

@@ -13,7 +13,7 @@ from inspect import Parameter, Signature, signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
-from typer import Option
+from typer import BadParameter, Option
 
 from adaptive_rag.graph.strategies import NAMES
 
@@ -107,6 +107,17 @@ class RouteOptions(ReadOptions):
     route: Annotated[
         str | None, Option("--route", "-r", help=f"Strategy: {', '.join(NAMES)}.", metavar="NAME")
     ] = None
+
+
+def one_of(*names: str) -> Callable[[str], str]:
+    """Return the parser of an option that takes one of these names."""
+
+    def read(value: str) -> str:
+        if value not in names:
+            raise BadParameter(f"{value!r} is not one of {', '.join(names)}.")
+        return value
+
+    return read
 
 
 def flatten_options(command: Callable[..., None]) -> Callable[..., None]:

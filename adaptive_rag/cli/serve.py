@@ -68,7 +68,13 @@ def serve(
 
             print_note("Indexing the sample documents of a coastal town")
             add_samples(server, make_context(settings))
-        run(app, server, place, lambda: _announce(server, place, demo=demo, browser=browser))
+        run(
+            app,
+            server,
+            place,
+            on_ready=lambda: _announce(server, place, demo=demo, browser=browser),
+            on_stop=lambda: print_note("Stopping; a second Ctrl-C quits at once"),
+        )
 
 
 def _announce(server: ServerSettings, place: socket, *, demo: bool, browser: bool) -> None:

@@ -60,7 +60,11 @@ def add(
         _record(db, "user.create", name)
     print_line(f"Added: {name}")
     if password is None:
-        print_note(f"{name} has no password. To make a token: adaptive-rag users token {name}")
+        print_note(
+            f"{name} has no password, and cannot sign in to the page. To set one: "
+            f"adaptive-rag users password {name}. To make a token for programs: "
+            f"adaptive-rag users token {name}"
+        )
 
 
 @users_app.command("list")
@@ -126,7 +130,15 @@ def disable(
 def token(
     name: Name,
     label: Annotated[str, Option("--label", help="What it is for.")] = "shell",
-    role: Annotated[Role, Option("--role", help="The highest role that it gives.")] = Role.READER,
+    role: Annotated[
+        str,
+        Option(
+            "--role",
+            help="The highest role that it gives.",
+            parser=options.one_of(*Role),
+            metavar=f"[{'|'.join(Role)}]",
+        ),
+    ] = Role.READER,
     days: Annotated[int, Option("--days", min=1, max=3650, help="Days until it expires.")] = 90,
     data: options.Data = None,
 ) -> None:
@@ -135,7 +147,9 @@ def token(
         from adaptive_rag.server.accounts import issue_token
         from adaptive_rag.server.tables import now
 
-        _, secret = issue_token(db, _find_user(db, name), label[:100], role, now() + timedelta(days=days))
+        _, secret = issue_token(
+            db, _find_user(db, name), label[:100], Role(role), now() + timedelta(days=days)
+        )
         _record(db, "token.create", f"{name}: {label[:100]}")
     print_plain(f"{secret}\n")
 

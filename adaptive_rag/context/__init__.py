@@ -402,7 +402,9 @@ def explain(error: ValidationError, allowed: Collection[str] = ()) -> str:
         if problem["type"] == "extra_forbidden":
             unknown.append(name[:MAX_VALUE_LENGTH])
         else:
-            message = problem["msg"].removeprefix("Input ").removeprefix("should be ")
+            message = (
+                problem["msg"].removeprefix("Value error, ").removeprefix("Input ").removeprefix("should be ")
+            )
             expected.setdefault(f"{name} = {repr(problem['input'])[:MAX_VALUE_LENGTH]}", []).append(message)
     lines = [
         f"{setting} is not usable: expected {' or '.join(dict.fromkeys(messages))}."

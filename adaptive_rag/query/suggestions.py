@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from itertools import chain, islice, zip_longest
 from pathlib import PurePath
@@ -28,19 +29,23 @@ _GENERAL = frozenset(
 )
 
 
-def suggest_questions(source: ListsChunks) -> list[str]:
+def suggest_questions(source: ListsChunks, *, has_model: bool = True) -> list[str]:
     """Return questions that the documents should answer, taken from each document in turn.
 
     The last one asks for a summary of a document; further ones are added where there are too few headings. A
-    heading that is a question is used as it is.
+    heading that is a question is used as it is. The questions are about the documents in the language of most
+    of them; without a chat model about the English ones, because German is not answered without one.
     """
     sizes = dict[str, dict[str, int]]()  # the length of the text below each heading, by document
-    german = False
+    german_share = Counter[str]()  # German chunks less the others, by document
     for chunk in islice(source.chunks(), MOST_CHUNKS):
-        german = german or is_german(chunk["text"])
+        german_share[chunk["source"]] += 1 if is_german(chunk["text"]) else -1
         headings = sizes.setdefault(chunk["source"], {})
         for heading, size in _headings(chunk):
             headings[heading] = headings.get(heading, 0) + size
+    in_german = {name for name, share in german_share.items() if share > 0}
+    german = has_model and 2 * len(in_german) > len(sizes)
+    sizes = {name: headings for name, headings in sizes.items() if (name in in_german) == german}
     by_document = (_questions(headings, german=german) for headings in sizes.values())
     questions = dict.fromkeys(question for question in chain(*zip_longest(*by_document)) if question)
     summary = "Was steht in {}?" if german else "Summarise {}"

@@ -15,12 +15,10 @@ from adaptive_rag.errors import InputError
 from adaptive_rag.server.access import hash_token
 from adaptive_rag.server.machine import THIS_MACHINE
 from adaptive_rag.server.passwords import LONGEST, SHORTEST, hash_password
-from adaptive_rag.server.problems import Problem
+from adaptive_rag.server.problems import USER_NAME, Problem
 from adaptive_rag.server.roles import Role
 from adaptive_rag.server.tables import Token, User, new_id, now
 
-# Lower-case letters only, so that no two names look alike.
-USER_NAME = r"^[a-z0-9][a-z0-9_.@-]{0,99}$"
 # Scanners for secrets can find a token by its prefix.
 TOKEN_PREFIX = "arag_"
 

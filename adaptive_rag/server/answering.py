@@ -45,7 +45,7 @@ from adaptive_rag.server.gate import Gate
 from adaptive_rag.server.machine import THIS_MACHINE
 from adaptive_rag.server.metrics import count_answer, track_question
 from adaptive_rag.server.model import ServerModel
-from adaptive_rag.server.problems import Problem
+from adaptive_rag.server.problems import NOT_EMPTY, Problem
 from adaptive_rag.server.selection import Selection
 from adaptive_rag.server.settings import ServerSettings
 from adaptive_rag.source import ChunkSource
@@ -61,7 +61,7 @@ EXAMPLE: dict[str, Any] = {
 MOST_BYTES = 4_000_000
 
 # The texts of a question, in every API that takes one.
-QuestionText = Annotated[str, Field(max_length=MAX_QUESTION, pattern=r"\S")]
+QuestionText = Annotated[str, Field(max_length=MAX_QUESTION, pattern=NOT_EMPTY)]
 Situation = Annotated[str, Field(max_length=MAX_QUESTION)]
 # What the settings of a question are, in every API that takes them.
 SETTINGS = describe_allowed(NAMES)
@@ -203,13 +203,11 @@ class Answering:
         if not (target.index / MANIFEST).exists():
             if is_one_of_several:
                 raise Problem(409, f"{target.name} has no documents to search yet. Leave it out.")
-            detail = "This collection has no documents to search yet. Add some, and ask again."
-            raise Problem(409, detail, type="no_documents")
+            raise _nothing_to_search(target)
         try:
             index = open_source(str(target.index), self._embeddings)
         except IndexUnfinishedError:
-            detail = "The first documents of this collection are being indexed. Ask again in a minute."
-            raise Problem(409, detail, type="being_indexed") from None
+            raise _nothing_to_search(target) from None
         assert isinstance(index, Index), "the server makes indexes without shards"
         return index.without(target.hidden) if target.hidden else index
 
@@ -332,3 +330,13 @@ class Answering:
                 yield
             finally:
                 self._time_limits.discard(time_limit)
+
+
+def _nothing_to_search(target: SearchTarget) -> Problem:
+    if waiting := target.count_waiting():
+        documents = "1 document" if waiting == 1 else f"{waiting:,} documents"
+        verb = "is" if waiting == 1 else "are"
+        detail = f"{documents} of this collection {verb} still being indexed. Ask again in a minute."
+        return Problem(409, detail, type="being_indexed")
+    detail = "This collection has no documents to search yet. Add some, and ask again."
+    return Problem(409, detail, type="no_documents")

@@ -7,10 +7,10 @@ import logging
 import os
 import shutil
 import unicodedata
+from collections.abc import Callable, Iterator
 from collections.abc import Collection as AbstractCollection
-from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import IO, NamedTuple
 
@@ -44,6 +44,8 @@ class SearchTarget:
     hidden: frozenset[str] = frozenset()
     # further collections to search together with it
     others: tuple[SearchTarget, ...] = ()
+    # returns the number of its documents that are not indexed yet
+    count_waiting: Callable[[], int] = field(default=lambda: 0, compare=False)
 
 
 class StoredFile(NamedTuple):

@@ -147,6 +147,12 @@ def _list_documents(db: Session, collection_id: str) -> Sequence[Document]:
     return db.scalars(select(Document).where(Document.collection_id == collection_id)).all()
 
 
+def documents_being_indexed(db: Session, collection_id: str) -> set[str]:
+    """Return the ids of the documents that a job is reading now."""
+    jobs = select(Job).where(Job.collection_id == collection_id, Job.state == JobState.RUNNING)
+    return {name for job in db.scalars(jobs) for name in _remaining_documents(job)[:DOCUMENTS_PER_TURN]}
+
+
 def _start_next_job(engine: Engine, folder: CollectionFolder, person: str | None) -> str | None:
     """Mark a person's next job as running and return its id; None if there is none.
 

@@ -32,7 +32,7 @@ from adaptive_rag.server.mcp_tools import (
     Tools,
     require_single,
 )
-from adaptive_rag.server.problems import to_problem
+from adaptive_rag.server.problems import explain_invalid, to_problem
 from adaptive_rag.server.roles import Action
 from adaptive_rag.server.services import services_of
 from adaptive_rag.server.shown import measure_collection, select_collections
@@ -133,7 +133,7 @@ def _validation_middleware() -> Any:
             except InvalidArguments as error:
                 problems = error.__cause__.errors() if isinstance(error.__cause__, ValidationError) else ()
                 detail = "; ".join(
-                    f"{'.'.join(str(part) for part in problem['loc'])[:100]}: {problem['msg'][:300]}"
+                    f"{'.'.join(map(str, problem['loc']))[:100]}: {explain_invalid(problem)[:300]}"
                     for problem in problems[:5]
                 )
                 raise ToolError(f"The arguments are not usable. {detail}.", log_level=logging.DEBUG) from None

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import logging
+import re
 import sqlite3
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from http import HTTPStatus
 from typing import Any, Literal, TypeVar, get_args
 
@@ -47,6 +48,27 @@ ProblemType = Literal[
     "wrong_password",
 ]
 PROBLEM_TYPES: tuple[str, ...] = get_args(ProblemType)[1:]
+
+
+# Patterns of fields, and what each asks of a value.
+NOT_EMPTY = r"\S"
+COLLECTION_NAME = r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,99}$"
+# lower-case letters only, so that no two names look alike
+USER_NAME = r"^[a-z0-9][a-z0-9_.@-]{0,99}$"
+MODEL_NAME = r"^[A-Za-z0-9~][A-Za-z0-9_.:/@+#~-]*$"
+WEB_ADDRESS = r"^https?://"
+NO_NUL = r"^[^\x00]*$"
+PATTERNS = {
+    NOT_EMPTY: "must not be empty",
+    COLLECTION_NAME: "must have only letters a to z, digits and . _ - (no spaces), 100 at most, and begin "
+    "with a letter or a digit",
+    USER_NAME: "must have only small letters a to z, digits and . _ @ - (no spaces), 100 at most, and begin "
+    "with a letter or a digit",
+    MODEL_NAME: "must be a model's name, which has no spaces and begins with a letter or digit",
+    WEB_ADDRESS: "must begin with http:// or https://",
+    NO_NUL: "must not have the character NUL",
+}
+_SUBJECT = re.compile(r"^(?:Input|String|List|Dictionary|Value|Data|Tuple|Set) should\b")
 
 
 class ProblemDetails(BaseModel):
@@ -181,6 +203,20 @@ def _database_problem(error: Exception) -> Problem:
     return Problem(503, detail, {"Retry-After": str(RETRY_AFTER_SECONDS)})
 
 
+def explain_invalid(error: Mapping[str, Any]) -> str:
+    """Say in plain words what a value must be, by an error of pydantic."""
+    kind, message, context = error["type"], str(error["msg"]), error.get("ctx", {})
+    if kind == "string_pattern_mismatch":
+        return PATTERNS.get(context["pattern"], "has a form that is not accepted")
+    if kind == "missing":
+        return "is missing"
+    if kind == "extra_forbidden":
+        return "is no field that is known here"
+    if kind in ("too_short", "too_long"):  # "after validation" means nothing to the caller
+        message = message.partition(" after validation")[0]
+    return _SUBJECT.sub("must", message.removeprefix("Value error, "))
+
+
 def add_problem_handlers(app: FastAPI) -> None:
     """Add exception handlers to an app, which answer errors with problem details."""
 
@@ -194,12 +230,17 @@ def add_problem_handlers(app: FastAPI) -> None:
     async def answer_invalid(request: Request, error: RequestValidationError) -> JSONResponse:
         invalid_fields = error.errors()
         errors = [
-            {"field": ".".join(str(part) for part in problem["loc"])[:200], "problem": problem["msg"][:500]}
+            {
+                "field": ".".join(str(part) for part in problem["loc"])[:200],
+                "problem": explain_invalid(problem)[:500],
+            }
             for problem in invalid_fields[:MOST_ERRORS]
         ]
         if omitted := len(invalid_fields) - len(errors):
             errors.append({"field": "", "problem": f"and {omitted:,} more"})
-        detail = "; ".join(f"{field['field']}: {field['problem']}" for field in errors[:5])
+        detail = "; ".join(
+            f"{field['field'].removeprefix('body.')}: {field['problem']}" for field in errors[:5]
+        )
         return problem_response(
             422, f"The request does not have the form that is expected. {detail}.", errors=errors
         )

@@ -65,7 +65,11 @@ def listen(settings: ServerSettings) -> socket.socket:
 
 
 def run(
-    app: FastAPI, settings: ServerSettings, server_socket: socket.socket, on_ready: Callable[[], None]
+    app: FastAPI,
+    settings: ServerSettings,
+    server_socket: socket.socket,
+    on_ready: Callable[[], None],
+    on_stop: Callable[[], None] = lambda: None,
 ) -> None:
     """Serve until SIGTERM or Ctrl-C; a second Ctrl-C ends the process at once, with exit code 130."""
     config = uvicorn.Config(
@@ -83,17 +87,21 @@ def run(
     # KeyboardInterrupt.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
-        _Server(config, settings, on_ready).run(sockets=[server_socket])
+        _Server(config, settings, on_ready, on_stop).run(sockets=[server_socket])
     except KeyboardInterrupt:
         return
 
 
 class _Server(uvicorn.Server):
     def __init__(
-        self, config: uvicorn.Config, settings: ServerSettings, on_ready: Callable[[], None]
+        self,
+        config: uvicorn.Config,
+        settings: ServerSettings,
+        on_ready: Callable[[], None],
+        on_stop: Callable[[], None],
     ) -> None:
         super().__init__(config)
-        self._stop_seconds, self._on_ready = settings.stop_seconds, on_ready
+        self._stop_seconds, self._on_ready, self._on_stop = settings.stop_seconds, on_ready, on_stop
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Start up, and call `on_ready` once the server answers."""
@@ -101,7 +109,8 @@ class _Server(uvicorn.Server):
         self._on_ready()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """End streams of jobs; give running answers `stop_seconds` to finish, then refuse them."""
+        """Call `on_stop`; end streams of jobs; give running answers `stop_seconds`, then refuse them."""
+        self._on_stop()
         services = self.config.app.state.services  # type: ignore[union-attr]
         services.followers.stop()
         asyncio.get_running_loop().call_later(self._stop_seconds, services.answering.stop)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Annotated
 
 from fastapi import Depends, Request
-from sqlalchemy import Engine
+from sqlalchemy import Engine, func, select
+from sqlalchemy.orm import Session
 
 from adaptive_rag.context import Context
 from adaptive_rag.server.answering import Answering
@@ -18,7 +20,7 @@ from adaptive_rag.server.oidc import Provider
 from adaptive_rag.server.rates import Rates
 from adaptive_rag.server.readiness import Readiness
 from adaptive_rag.server.settings import ServerSettings
-from adaptive_rag.server.tables import Collection
+from adaptive_rag.server.tables import Collection, Document
 
 
 @dataclass(frozen=True)
@@ -46,10 +48,21 @@ class Services:
     def search_target(self, collection: Collection, *others: Collection) -> SearchTarget:
         """Return what a question to one collection, or to several, searches."""
         first, *rest = (
-            SearchTarget(row.name, self.folder_of(row).index, frozenset(row.hidden))
+            SearchTarget(
+                row.name,
+                self.folder_of(row).index,
+                frozenset(row.hidden),
+                count_waiting=partial(self._count_waiting, row.id),
+            )
             for row in (collection, *others)
         )
         return replace(first, others=tuple(rest))
+
+    def _count_waiting(self, collection_id: str) -> int:
+        is_waiting = Document.chunks.is_(None) & Document.problem.is_(None)
+        query = select(func.count()).where(Document.collection_id == collection_id, is_waiting)
+        with Session(self.engine) as db:
+            return db.scalar(query) or 0
 
 
 def services_of(request: Request) -> Services:

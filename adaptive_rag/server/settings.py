@@ -212,7 +212,9 @@ def read_server_settings(**values: Any) -> ServerSettings:
         return ServerSettings(**values)
     except ValidationError as error:
         lines = [
-            f"{SERVER_TABLE}.{'.'.join(str(part) for part in problem['loc'])}: {problem['msg']}."
+            f"{SERVER_TABLE}.{'.'.join(map(str, problem['loc']))}: {problem['msg']}.".replace(
+                "Value error, ", ""
+            )
             for problem in error.errors()
         ]
         names = ", ".join(sorted(ServerSettings.model_fields))

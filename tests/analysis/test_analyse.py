@@ -259,6 +259,11 @@ def test_the_analysis_is_complete_plain_and_the_same_each_time() -> None:
     assert answer["domain_relevance"] == 0.5
 
 
+def test_a_question_in_the_first_person_is_personal() -> None:
+    assert [analyse(text)["is_personal"] for text in ("Should I move?", "Is our dog let in?")] == [True, True]
+    assert [analyse(text)["is_personal"] for text in ("and on sundays?", "Who runs it?")] == [False, False]
+
+
 def test_a_batch_agrees_with_single_questions() -> None:
     batch = analyse_batch(QUESTIONS[:6])
     for question, answer in zip(QUESTIONS, batch, strict=False):

@@ -40,7 +40,9 @@ def test_parts_of_answers_that_failed_are_told(
     assert "left out spelling" in asked.stderr and "KeyError" in asked.stderr
     told = run("doctor", "-i", town_index)
     assert told.exit_code == 0
-    assert "spelling failed 1 time (KeyError" in " ".join(told.stdout.split())
+    shown = " ".join(told.stdout.split())
+    assert "spelling failed 1 time (KeyError" in shown
+    assert "left-out.jsonl, which all programs of this user share" in shown
 
 
 def test_embeddings_that_cannot_be_called_are_a_fault(

@@ -69,6 +69,18 @@ def test_a_server_that_works_shows_its_migration_its_users_and_its_jobs(run: Run
     assert f"at migration 0000; this version has {newest_revision()}" in findings(run)["database"][1]
 
 
+def test_an_admin_without_a_password_cannot_sign_in_to_the_page(run: Run, data: Path) -> None:
+    added = " ".join(run("users", "add", "alice", "--admin", stdin="").stderr.split())
+    assert "adaptive-rag users password alice" in added and "adaptive-rag users token alice" in added
+    state, found = findings(run)["users"]
+    assert state == "note" and "no admin can sign in to the page" in found and "users password NAME" in found
+    run("users", "password", "alice", "--password-stdin", stdin="a password of some length\n")
+    assert findings(run)["users"] == ("ok", "sign in ")
+    run("users", "add", "ada", "--admin", stdin="")
+    run("users", "disable", "alice")
+    assert findings(run)["users"][0] == "note"
+
+
 def test_a_server_that_others_reach_needs_users_tls_and_a_proxy_it_trusts(
     run: Run, data: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

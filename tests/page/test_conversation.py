@@ -47,6 +47,21 @@ def test_the_way_back_leads_from_an_answer_to_the_welcome_and_forth_again(demo: 
         expect(page.get_by_role("article")).to_contain_text("4.83 metres")
 
 
+def test_a_turn_that_another_tab_added_is_shown_with_the_next_answer(demo: str, visit: Visit) -> None:
+    with visit(demo) as somebody:
+        page = somebody.open("#/ask")
+        ask(page, LEVEL)
+        path = f"{demo}/api/v1/threads/{threads(demo)[0]['id']}/ask"
+        httpx.post(path, json={"question": WALL}, timeout=60).raise_for_status()
+        expect(page.get_by_role("article")).to_have_count(1)
+        field = page.get_by_label("Ask a question")
+        field.fill(FOOTBALL)
+        field.press("Enter")
+        questions = page.locator("article h2")
+        expect(questions).to_have_text([LEVEL, WALL, FOOTBALL])
+        expect(page.get_by_role("article").nth(1)).to_contain_text("5.10")
+
+
 @pytest.mark.nightly
 def test_the_way_back_leads_from_a_new_conversation_to_the_one_before(demo: str, visit: Visit) -> None:
     with visit(demo) as somebody:

@@ -45,6 +45,14 @@ def test_every_screen_opens_and_the_theme_and_the_language_stay_chosen(demo: str
         assert page.evaluate("document.documentElement.lang") == "de"
 
 
+def test_an_address_without_a_screen_says_so(demo: str, visit: Visit) -> None:
+    with visit(demo) as somebody:
+        page = somebody.open("#/nonsense")
+        expect(page.get_by_role("heading", name="There is no such page")).to_be_visible()
+        expect(page).to_have_title("There is no such page · Adaptive RAG")
+        expect(page.locator("nav a[aria-current]")).to_have_count(0)
+
+
 def test_the_page_loads_its_own_language_and_shows_the_code_of_what_has_no_words(
     demo: str, visit: Visit
 ) -> None:

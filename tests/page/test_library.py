@@ -359,6 +359,43 @@ def test_documents_are_searched_filtered_and_removed_with_undo(
         somebody.open(f"#/library/{collection}")
 
 
+def test_a_queued_job_waits_and_a_document_that_is_read_is_marked(
+    demo: str, visit: Visit, collection: str
+) -> None:
+    row = {
+        "id": "1" * 32, "name": "ferry.md", "state": "waiting", "is_being_indexed": True, "bytes": 9,
+        "chunks": None, "problem": None, "notes": [], "added": "2026-05-04T10:00:00Z", "found_note": None,
+    }  # fmt: skip
+    rows = [row, row | {"id": "2" * 32, "name": "tides.md", "is_being_indexed": False}]
+    with visit(demo) as somebody:
+        page = somebody.open("#/ask")
+        page.route("**/documents?*", lambda route: route.fulfill(json={"items": rows, "total": 2}))
+        page = somebody.open(f"#/library/{collection}")
+        expect(page.get_by_role("article", name="ferry.md")).to_contain_text("Being indexed")
+        expect(page.get_by_role("article", name="tides.md")).to_contain_text("Waiting")
+        page.evaluate(
+            "name => import('/page/library/upload.js').then(({ updateWork }) => updateWork(name, () => "
+            "({ job: { kind: 'index', state: 'queued', done: 0, total: null } })))",
+            collection,
+        )
+        progress = page.get_by_role("region", name="Progress")
+        expect(progress).to_contain_text("Waiting for another job …")
+
+
+def test_the_ask_screen_counts_the_documents_that_are_searched(
+    demo: str, visit: Visit, collection: str
+) -> None:
+    path = f"{demo}/api/v1/collections/{collection}"
+    files = [("files", ("ferry.md", "# Ferry\n\nIt runs all year.")), ("files", ("empty.md", " "))]
+    httpx.post(f"{path}/documents", files=files).raise_for_status()
+    while httpx.get(f"{path}/documents?state=waiting").json()["total"]:
+        time.sleep(0.1)
+    with visit(demo) as somebody:
+        page = somebody.open("#/ask")
+        page.get_by_label("Collection").select_option(collection)
+        expect(page.get_by_text("1 document · 1 not searched")).to_be_visible()
+
+
 @pytest.mark.nightly
 def test_a_reload_finds_the_job_again_and_it_is_cancelled(demo: str, visit: Visit, collection: str) -> None:
     text = "\n\n".join(f"# Part {part}\n\n" + f"The tide of {part} was high. " * 60 for part in range(400))

@@ -27,6 +27,14 @@ SAFETY = """# Safety
 
 Fire doors stay closed at all times, also when it is hot in the workshop.
 """
+GERMAN = """# Haus
+
+Was in diesem Haus gilt.
+
+## Krankengeld
+
+Das Krankengeld wird sechs Wochen lang gezahlt, wenn ihr es dem Büro gesagt habt.
+"""
 
 
 def suggested(folder: Path, **documents: str) -> list[str]:
@@ -54,9 +62,24 @@ def test_documents_without_headings_are_summed_up(tmp_path: Path) -> None:
 
 
 def test_german_documents_are_asked_about_in_german(tmp_path: Path) -> None:
-    said = "Das Krankengeld wird sechs Wochen lang gezahlt, wenn ihr es dem Büro gesagt habt."
-    text = f"# Haus\n\nWas in diesem Haus gilt.\n\n## Krankengeld\n\n{said}\n"
-    assert suggested(tmp_path, haus__md=text) == [
+    assert suggested(tmp_path, haus__md=GERMAN) == [
         "Was steht dort über „Krankengeld“?",
         "Was steht in haus.md?",
+    ]
+
+
+def test_the_questions_are_in_the_language_of_most_documents(tmp_path: Path) -> None:
+    questions = suggested(tmp_path, staff__md=STAFF, safety__md=SAFETY, haus__md=GERMAN)
+    assert questions[0] == "What do the documents say about “Fire doors”?"
+    assert not [question for question in questions if "Krankengeld" in question or "haus" in question]
+
+
+def test_without_a_model_only_english_documents_are_asked_about(tmp_path: Path) -> None:
+    heim = GERMAN.replace("Krankengeld", "Urlaubsgeld")
+    in_german = suggested(tmp_path, haus__md=GERMAN, heim__md=heim, safety__md=SAFETY)
+    assert all(question.startswith("Was steht") for question in in_german)
+    index = Index.open_rows(tmp_path / "index")
+    assert suggest_questions(index, has_model=False) == [
+        "What do the documents say about “Fire doors”?",
+        "Summarise safety.md",
     ]

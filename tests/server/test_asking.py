@@ -38,9 +38,20 @@ def test_a_collection_whose_first_documents_are_being_indexed_says_so(fresh: Tes
     place.mkdir(parents=True)
     made_with = Settings("local:all-MiniLM-L6-v2", 384, 1000, 200, sentence_vectors=True)
     Manifest(made_with, table="chunks-1").publish(open_location(place))
+    assert "no documents" in fresh.post(URL, json=QUESTION).json()["detail"]
+    fresh.post("/api/v1/collections/samples/documents", files=[("files", ("a.md", "# A\n\nOne."))])
     refused = fresh.post(URL, json=QUESTION)
-    assert refused.status_code == 409
-    assert "being indexed" in refused.json()["detail"]
+    assert (refused.status_code, refused.json()["type"]) == (409, "being_indexed")
+    assert "1 document of this collection is still being indexed" in refused.json()["detail"]
+
+
+def test_a_collection_whose_documents_all_wait_says_how_many(fresh: TestClient) -> None:
+    fresh.post("/api/v1/collections", json={"name": "samples"})
+    files = [("files", (f"{name}.md", f"# {name}\n\nOne.")) for name in "ab"]
+    fresh.post("/api/v1/collections/samples/documents", files=files)
+    refused = fresh.post(URL, json=QUESTION).json()
+    assert refused["type"] == "being_indexed"
+    assert refused["detail"].startswith("2 documents of this collection are still being indexed.")
 
 
 def test_a_question_that_comes_while_the_server_stops_is_refused_at_once(client: TestClient) -> None:

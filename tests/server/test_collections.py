@@ -1,5 +1,7 @@
 """Collections by REST: made, listed, shown, deleted."""
 
+import json
+import re
 import sqlite3
 from pathlib import Path
 
@@ -7,6 +9,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from adaptive_rag.server.conversations import Conversations
+from adaptive_rag.server.problems import PATTERNS
 from tests.server.conftest import Serve, add_samples
 
 URL = "/api/v1/collections"
@@ -58,7 +61,19 @@ def test_a_name_is_given_once_and_fits_an_address(fresh: TestClient) -> None:
     assert (again.status_code, again.headers["content-type"]) == (409, "application/problem+json")
     assert again.json()["detail"] == "There is a collection 'handbook' already."
     for name in ("", "..", "a/b", "a b", "x" * 101, "-"):
-        assert fresh.post(URL, json={"name": name}).status_code == 422
+        refused = fresh.post(URL, json={"name": name})
+        assert refused.status_code == 422
+        assert "expected. name: must have only letters a to z, digits and . _ -" in refused.json()["detail"]
+
+
+def test_every_pattern_of_a_field_is_explained_in_words(fresh: TestClient) -> None:
+    described = fresh.get("/api/openapi.json").text
+    patterns = {json.loads(found) for found in re.findall(r'"pattern": ?("(?:[^"\\\\]|\\\\.)*")', described)}
+    assert patterns and patterns <= PATTERNS.keys()
+    fresh.post(URL, json={"name": "none"})
+    for body, said in (({"question": " "}, "question: must not be empty."), ({}, "question: is missing.")):
+        refused = fresh.post(f"{URL}/none/ask", json=body).json()
+        assert said in refused["detail"] and "should" not in refused["detail"]
 
 
 def test_what_is_deleted_leaves_no_file(fresh: TestClient, sample_index: Path) -> None:

@@ -109,6 +109,26 @@ def test_a_job_is_cancelled_before_and_while_it_runs(
     assert states == ["failed", "indexed"]  # what was complete when the second was cancelled stays
 
 
+def test_a_list_says_which_documents_a_job_is_reading(
+    client: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    upload(client, {"ferry.md": FERRY})
+    listed = list[dict[str, Any]]()
+
+    def look(run: Any, progress: Progress) -> None:
+        if not listed:
+            upload(client, {"tides.md": TIDE})
+            listed.extend(client.get(f"{URL}/documents").json()["items"])
+
+    monkeypatch.setattr(indexing._JobTurn, "_report_progress", look)
+    work(client)
+    assert [(row["name"], row["state"], row["is_being_indexed"]) for row in listed] == [
+        ("ferry.md", "waiting", True),
+        ("tides.md", "waiting", False),
+    ]
+    assert not any(row["is_being_indexed"] for row in client.get(f"{URL}/documents").json()["items"])
+
+
 def archive(**files: str) -> bytes:
     packed = io.BytesIO()
     with ZipFile(packed, "w") as file:

@@ -152,8 +152,9 @@ async def test_no_resource_leads_to_another_s_text_or_to_a_file(served: Served) 
 async def test_wrong_arguments_are_told_in_words(served: Served) -> None:
     async with agent_of(served, "ada") as agent:
         for tool, arguments, said in [
-            ("search", {"query": "x", "limit": 5000}, "limit: Input should be less than or equal to 100"),
-            ("ask", {"question": " "}, "question: "),
+            ("search", {"query": "x", "limit": 5000}, "limit: must be less than or equal to 100"),
+            ("ask", {"question": " "}, "question: must not be empty"),
+            ("ask", {"question": "x", "way": 1}, "way: "),
             ("read_document", {"document": "nothing.md"}, NO_DOCUMENT),
             ("read_document", {"document": "../../server.sqlite"}, NO_DOCUMENT),
         ]:

@@ -20,8 +20,8 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from adaptive_rag.errors import ConfigurationError
-from adaptive_rag.server.accounts import USER_NAME
 from adaptive_rag.server.gate import Turns
+from adaptive_rag.server.problems import USER_NAME
 from adaptive_rag.server.roles import Role
 from adaptive_rag.server.settings import read_server_settings
 from adaptive_rag.server.tables import Event, User

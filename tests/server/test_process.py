@@ -74,6 +74,8 @@ def test_sigterm_ends_a_stream_with_a_problem_and_hands_jobs_back(
         assert next(events).startswith("event: ")
         wait_for(lambda: silent_model.calls, "the model is asked", 30)
         process.send_signal(signal.SIGTERM)
+        log = tmp_path / "server.log"
+        wait_for(lambda: "a second Ctrl-C quits at once" in log.read_text(), "it says that it stops", 5)
         lines = [line for line in events if line]
         assert "event: end" not in list(followed.iter_lines())
     assert lines[-2] == "event: problem"

@@ -50,7 +50,7 @@ def check_search_and_deletion(client: TestClient) -> None:
     kept = client.get(thread).json()["turns"]
     assert [(turn["number"], turn["question"]) for turn in kept] == [(1, WALL)]
     asked = ask(client, thread, "And how long is it?")
-    assert asked["turn"] == client.get(thread).json()["turns"][1]["id"]
+    assert (asked["turn"], asked["number"]) == (client.get(thread).json()["turns"][1]["id"], 2)
     assert client.delete(thread).status_code == 204
     with Session(client.app.state.services.engine) as db:
         assert db.scalar(select(func.count()).select_from(TurnText)) == 0

@@ -10,6 +10,7 @@ from typing import Annotated, Any, TypeVar
 
 from fastapi import APIRouter, Depends, Request
 from fastapi.sse import EventSourceResponse, ServerSentEvent
+from langchain_core.messages import AIMessage
 from pydantic import BaseModel, ConfigDict, Field
 
 from adaptive_rag.compare import Overlap
@@ -73,6 +74,7 @@ class Answer(Quality):
     model_config = ConfigDict(json_schema_extra={"examples": [EXAMPLE]})
 
     turn: str | None = Field(None, description="The id of its turn, if it was asked in a thread.")
+    number: int | None = Field(None, description="The number of its turn in the thread, from 1.")
     answer: str
     parts: list[AnswerPart] = PARTS
     citations: list[Citation] = Field(description="What the markers [1], [2] ... in the answer stand for.")
@@ -230,5 +232,9 @@ async def _convert_to_events(chunks: Chunks, *, in_thread: bool) -> Events:
 
 def build_answer(output: OutputState | dict[str, Any], *, in_thread: bool = False) -> Answer:
     """Convert the graph's output to the response model."""
-    fields = {name: output[name] for name in Answer.model_fields.keys() - {"turn"}}  # type: ignore[literal-required]
-    return Answer.model_validate(fields | {"turn": output["messages"][-1].id if in_thread else None})
+    names = Answer.model_fields.keys() - {"turn", "number"}
+    fields = {name: output[name] for name in names}  # type: ignore[literal-required]
+    if in_thread:
+        messages = output["messages"]
+        fields |= {"turn": messages[-1].id, "number": sum(isinstance(each, AIMessage) for each in messages)}
+    return Answer.model_validate(fields)

@@ -26,20 +26,20 @@ from adaptive_rag.server.calls import (
     UserName,
 )
 from adaptive_rag.server.indexing import indexed_sources
-from adaptive_rag.server.problems import Problem, require_found
+from adaptive_rag.server.problems import COLLECTION_NAME, NOT_EMPTY, Problem, require_found
 from adaptive_rag.server.roles import Action, Role
 from adaptive_rag.server.shown import measure_collection, select_collections
 from adaptive_rag.server.tables import Collection, Feedback, Membership, Thread, User
 
 router = APIRouter(prefix="/collections", tags=["collections"])
 # A name is used in URLs and in names of models; "." and ".." mean something else in a URL.
-Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,99}$", examples=["handbook"])]
+Name = Annotated[str, Field(pattern=COLLECTION_NAME, examples=["handbook"])]
 
 
 class Example(Form):
     """A question that a collection answers."""
 
-    question: str = Field(max_length=500, pattern=r"\S", examples=["How long is the notice period?"])
+    question: str = Field(max_length=500, pattern=NOT_EMPTY, examples=["How long is the notice period?"])
     user_context: str = Field("", max_length=2000, description="The situation of the person who asks it.")
     type: Route | None = Field(None, description="The kind of question.")
 
@@ -125,12 +125,12 @@ def suggest(call: AskCall, source: Annotated[str | None, Query(max_length=1000)]
 
     `source`: only questions about one document, by the name that citations have.
     """
-    target = call.services.search_target(call.collection)
+    target, has_model = call.services.search_target(call.collection), call.services.model.is_set(call.db)
     call.db.close()
     if not indexed_sources(target.index):
         return []
     index = Index.open_rows(target.index).without(target.hidden)
-    return suggest_questions(index if source is None else index.only({source}))
+    return suggest_questions(index if source is None else index.only({source}), has_model=has_model)
 
 
 @router.patch("/{collection}")

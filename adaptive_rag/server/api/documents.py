@@ -21,7 +21,7 @@ from adaptive_rag.server.api.jobs import JobShown, add_job
 from adaptive_rag.server.calls import CollectionCall, ManageCall, ReadCall, RowId, WriteCall
 from adaptive_rag.server.folders import LONGEST_NAME, version_of
 from adaptive_rag.server.gate import Turns
-from adaptive_rag.server.indexing import indexed_sources, sources_by_document
+from adaptive_rag.server.indexing import documents_being_indexed, indexed_sources, sources_by_document
 from adaptive_rag.server.problems import Problem, not_found
 from adaptive_rag.server.shown import TEXT_READS, cut_text
 from adaptive_rag.server.tables import Document, Note
@@ -67,6 +67,7 @@ class DocumentShown(Form):
     problem: str | None = Field(description="Why it, or a part of it, could not be read.")
     notes: list[str] = Field(description="Facts about its text, such as pages without text.")
     added: datetime
+    is_being_indexed: bool = Field(False, description="Whether a job is reading it now; only in lists.")
     found_note: str | None = Field(None, description="A note of yours that contains the search text.")
 
     @classmethod
@@ -187,6 +188,9 @@ def list_documents(
     if state is not None:
         query = query.where(_CONDITIONS[state])
     page = fetch_page(call.db, query.order_by(Document.name), window, DocumentShown.from_row)
+    being_indexed = documents_being_indexed(call.db, call.collection.id)
+    for row in page.items:
+        row.is_being_indexed = row.id in being_indexed and row.state == DocumentState.WAITING
     if search:
         ids = [row.id for row in page.items]
         notes = call.db.scalars(own_notes.where(Note.document_id.in_(ids)).order_by(Note.changed))

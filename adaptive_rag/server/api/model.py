@@ -17,7 +17,7 @@ from adaptive_rag.server.calls import AdminCall, Call, count
 from adaptive_rag.server.database import release_connection
 from adaptive_rag.server.model import WITH_ADDRESS, ChosenModel, check_address
 from adaptive_rag.server.model_trial import OUTCOME_TEXTS, Outcome, try_chat_model
-from adaptive_rag.server.problems import Problem
+from adaptive_rag.server.problems import MODEL_NAME, Problem
 
 router = APIRouter(prefix="/model", tags=["model"])
 
@@ -40,7 +40,7 @@ class ModelGiven(Form):
     name: str = Field(
         min_length=1,
         max_length=200,
-        pattern=r"^[A-Za-z0-9~][A-Za-z0-9_.:/@+#~-]*$",
+        pattern=MODEL_NAME,
         description="The model's name at the provider.",
         examples=["gpt-4.1-mini"],
     )

@@ -16,7 +16,7 @@ from adaptive_rag.server.api.forms import Form, Page, Window, WindowQuery, fetch
 from adaptive_rag.server.calls import CollectionCall, ReadCall, RowId, count
 from adaptive_rag.server.database import release_connection
 from adaptive_rag.server.indexing import indexed_sources, sources_by_document
-from adaptive_rag.server.problems import Problem, require_found
+from adaptive_rag.server.problems import NOT_EMPTY, Problem, require_found
 from adaptive_rag.server.quotas import check_quota
 from adaptive_rag.server.quotes import LONGEST_QUOTE, Quote, Span, find_quotes
 from adaptive_rag.server.shown import TEXT_READS
@@ -28,7 +28,7 @@ from adaptive_rag.text.visible import visible
 router = APIRouter(prefix="/collections/{collection}/documents/{document}/notes", tags=["notes"])
 NoteBody = Annotated[
     str,
-    Field(max_length=4000, pattern=r"\S", examples=["Ask Ada whether this still holds."]),
+    Field(max_length=4000, pattern=NOT_EMPTY, examples=["Ask Ada whether this still holds."]),
     AfterValidator(lambda text: visible(text).strip()),
 ]
 

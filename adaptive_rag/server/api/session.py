@@ -28,7 +28,7 @@ from adaptive_rag.server.gate import Turns
 from adaptive_rag.server.machine import network_of
 from adaptive_rag.server.oidc import SIGN_IN_COOKIE, SIGN_IN_SECONDS, NotSignedIn, Person, Provider, SignIn
 from adaptive_rag.server.passwords import LONGEST, hash_password, needs_rehash, verify_password
-from adaptive_rag.server.problems import Problem, require_found
+from adaptive_rag.server.problems import NO_NUL, Problem, require_found
 from adaptive_rag.server.roles import Role, roles_within
 from adaptive_rag.server.services import Services, ServicesDep
 from adaptive_rag.server.settings import ServerSettings
@@ -84,7 +84,7 @@ class Profile(Form):
 
     # PostgreSQL cannot store the character NUL.
     text: str = Field(
-        max_length=MAX_PROFILE, pattern=r"^[^\x00]*$", examples=["I use a wheelchair and live in Saltmere."]
+        max_length=MAX_PROFILE, pattern=NO_NUL, examples=["I use a wheelchair and live in Saltmere."]
     )
 
 

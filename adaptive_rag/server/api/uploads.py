@@ -32,7 +32,7 @@ from adaptive_rag.server.api.documents import FILE_CHANGES, Accepted, queue_docu
 from adaptive_rag.server.api.forms import Form
 from adaptive_rag.server.calls import ReadCall, WriteCall
 from adaptive_rag.server.folders import StoredFile, normalize_name, version_of
-from adaptive_rag.server.problems import Problem
+from adaptive_rag.server.problems import WEB_ADDRESS, Problem
 from adaptive_rag.server.tables import Document, Upload, new_id, now
 
 _log = logging.getLogger(__name__)
@@ -57,7 +57,7 @@ class Address(Form):
         json_schema_extra={"examples": [{"address": "https://example.org/opening-hours"}]}
     )
 
-    address: str = Field(max_length=1000, pattern=r"^https?://")
+    address: str = Field(max_length=1000, pattern=WEB_ADDRESS)
 
 
 class Uploadable(Form):

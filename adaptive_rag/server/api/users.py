@@ -11,7 +11,6 @@ from sqlalchemy import select
 
 from adaptive_rag.conversation import forget_profile
 from adaptive_rag.server.accounts import (
-    USER_NAME,
     add_user,
     ensure_admin_left,
     find_user,
@@ -24,7 +23,7 @@ from adaptive_rag.server.api.tokens import TokenShown, delete_token
 from adaptive_rag.server.calls import AdminCall, RowId, UserName
 from adaptive_rag.server.machine import THIS_MACHINE
 from adaptive_rag.server.passwords import LONGEST, SHORTEST
-from adaptive_rag.server.problems import require_found
+from adaptive_rag.server.problems import USER_NAME, require_found
 from adaptive_rag.server.tables import Event, Thread, User
 
 router = APIRouter(tags=["users"])

@@ -37,7 +37,7 @@ def openai_error(problem: ProblemDetails) -> dict[str, Any]:
     message, field = problem.detail, None
     if problem.errors:
         field = str(problem.errors[0]["field"]).removeprefix("body.")
-        message = f"{field}: {str(problem.errors[0]['problem']).removeprefix('Value error, ')}."
+        message = f"{field}: {problem.errors[0]['problem']}."
     error_type, code = _TYPES.get(problem.status, "invalid_request_error"), _CODES.get(problem.status)
     if problem.status == 404 and problem.detail == problem.title:
         code = "unknown_url"

@@ -199,7 +199,10 @@ function UnsupportedSentences({ turn }) {
   </details>`;
 }
 
-/** Show the situation that the answer is for, and a button to change it. @param {{ turn: Turn }} props */
+/**
+ * Show the situation that the answer is for, or that the answer may depend on one, and a button to change it.
+ * @param {{ turn: Turn }} props
+ */
 function Situation({ turn }) {
   const decisions = turn.answer?.trace?.find((record) => record.step === "rerank")?.decisions ?? [];
   const assumed = decisions.find((each) => each.what === "situation")?.chosen;
@@ -208,8 +211,9 @@ function Situation({ turn }) {
     askTurnAgain(turn, { userContext }),
   );
   if (editor.field) return editor.field;
+  if (!situation && !turn.analysis?.is_personal) return null;
   return html`<p class="row small soft">
-    ${situation ? t("ask_answered_for", { who: situation }) : t("ask_for_anybody")}
+    ${situation ? t("ask_answered_for", { who: situation }) : t("ask_may_depend")}
     ${editor.button(t(situation ? "ask_change" : "ask_add"))}
   </p>`;
 }

@@ -54,32 +54,51 @@ export async function openThread(id) {
   setScope(stored.turns.at(-1)?.only, stored.collections);
   loadingThread.value = "";
   thread.value = { ...stored, length: stored.turns.length };
-  turns.value = stored.turns.map((/** @type {any} */ turn) => {
-    const { steps = [], analysis, passages = [], ...facts } = loadDetails(id, turn.id);
-    return {
-      ...newTurn(stored.collections, turn.question),
-      userContext: turn.user_context,
-      only: turn.only,
-      state: "answered",
-      steps,
-      analysis,
-      passages,
-      answer: {
-        ...facts,
-        parts: turn.parts,
-        citations: turn.citations,
-        query_type: turn.route,
-        abstained: turn.abstained,
-        trace: steps.length
-          ? steps.map(({ record }) => record ?? {})
-          : [{ step: "generate", decisions: turn.decisions }],
-      },
-      id: turn.id,
-      number: stored.shared_by ? undefined : turn.number,
-      thread: id,
-      vote: turn.feedback,
-    };
+  turns.value = stored.turns.map((/** @type {any} */ turn) => toTurn(stored, turn));
+}
+
+/** Return a turn of a stored thread as the page shows it. @param {any} stored the thread @param {any} turn @returns {Turn} */
+function toTurn(stored, turn) {
+  const { steps = [], analysis, passages = [], ...facts } = loadDetails(stored.id, turn.id);
+  return {
+    ...newTurn(stored.collections, turn.question),
+    userContext: turn.user_context,
+    only: turn.only,
+    state: "answered",
+    steps,
+    analysis,
+    passages,
+    answer: {
+      ...facts,
+      parts: turn.parts,
+      citations: turn.citations,
+      query_type: turn.route,
+      abstained: turn.abstained,
+      trace: steps.length
+        ? steps.map(({ record }) => record ?? {})
+        : [{ step: "generate", decisions: turn.decisions }],
+    },
+    id: turn.id,
+    number: stored.shared_by ? undefined : turn.number,
+    thread: stored.id,
+    vote: turn.feedback,
+  };
+}
+
+/** Show the turns that another tab has added to the thread, in their places. @param {string} id of the thread */
+async function addOtherTurns(id) {
+  const stored = await get(`/threads/${id}`);
+  if (thread.value?.id !== id) return;
+  const shown = [...turns.value];
+  const find = (/** @type {any} */ turn) =>
+    shown.findIndex((each) => each.thread === id && each.id === turn?.id);
+  stored.turns.forEach((/** @type {any} */ turn, /** @type {number} */ index) => {
+    const at = find(turn);
+    if (at < 0) shown.splice(find(stored.turns[index - 1]) + 1, 0, toTurn(stored, turn));
+    else shown[at] = { ...shown[at], number: turn.number };
   });
+  turns.value = shown;
+  thread.value = { ...thread.value, length: stored.turns.length };
 }
 
 /**
@@ -110,7 +129,9 @@ export async function ask(names, question, { userContext = "", route, only: sele
     for await (const [name, data] of streamEvents("POST", path, { body, signal: abort.signal }))
       if (name === "answer") addAnswer({ ...target, length: earlier.length + 1 }, earlier, turn.key, data);
       else applyEvent(turn.key, name, data);
-    if (findTurn(turn.key)?.state === "running") throw new Problem(0, "");
+    const answered = findTurn(turn.key);
+    if (answered?.state === "running") throw new Problem(0, "");
+    if ((answered?.answer?.number ?? 0) > earlier.length + 1) await addOtherTurns(target.id).catch(notify);
   } catch (error) {
     if (!abort.signal.aborted) failTurn(turn.key, error);
   }

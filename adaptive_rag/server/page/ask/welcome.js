@@ -1,9 +1,10 @@
 /** Before the first question: an introduction and example questions, or what is still missing. */
-import { collectionPath, get } from "../core/api.js";
+import { collectionPath, get, getPage } from "../core/api.js";
 import { html, useEffect, useSignal, useState } from "../core/html.js";
 import { currentRoute, link } from "../core/route.js";
 import { collections, currentCollection, me, selectedCollections } from "../core/session.js";
 import { labelFor, t } from "../core/texts.js";
+import { useLoaded } from "../shell/loaded.js";
 import { useLaneStyle } from "../shell/strategies.js";
 import { ask } from "./conversation.js";
 
@@ -51,12 +52,28 @@ function Examples({ collection, names }) {
   const examples =
     collection.examples.length > 0 ? collection.examples : suggested.map((question) => ({ question }));
   return html`
-    <p class="soft"><strong>${collection.name}</strong> · ${collection.description || t("library_documents", { n: collection.documents })}</p>
+    <p class="soft"><strong>${collection.name}</strong> · ${collection.description || html`<${DocumentCount} collection=${collection} />`}</p>
     ${examples.length > 0 && html`<h3 class="soft small" id="examples">${t("welcome_examples")}</h3>`}
     <div class="examples" role="group" aria-labelledby="examples">
       ${examples.map((each) => html`<${Example} names=${names} ...${each} />`)}
     </div>
   `;
+}
+
+/** Show how many documents are searched, and how many are not read, or not yet. @param {{ collection: Collection }} props */
+function DocumentCount({ collection: { name, documents, may } }) {
+  const searched = useLoaded(
+    async () =>
+      may.includes("read")
+        ? (await getPage(`${collectionPath(name)}/documents?state=indexed`, 1)).total
+        : documents,
+    [name, documents],
+  ).value;
+  if (searched === null) return null;
+  const others = documents - searched;
+  return [t("library_documents", { n: searched }), others > 0 && t("welcome_not_searched", { n: others })]
+    .filter(Boolean)
+    .join(" · ");
 }
 
 /** @param {{ names: string[], question: string, user_context?: string, type?: string | null }} props */

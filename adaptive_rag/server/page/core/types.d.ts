@@ -52,6 +52,7 @@ interface DocumentRow {
   id: string;
   name: string;
   state: "waiting" | "indexed" | "failed";
+  is_being_indexed: boolean;
   bytes: number;
   chunks: number | null;
   problem: string | null;
@@ -110,6 +111,7 @@ interface Analysis {
   reason: string;
   reasons: Phrase[];
   alternatives: Strategy[];
+  is_personal: boolean;
 }
 
 interface TraceRecord {
@@ -127,6 +129,7 @@ interface TraceRecord {
 
 interface Answer {
   turn?: string;
+  number?: number | null;
   parts: AnswerPart[];
   citations: Citation[];
   query_type: Strategy;

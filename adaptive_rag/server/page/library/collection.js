@@ -144,7 +144,8 @@ function Progress({ name }) {
 }
 
 /** Return what a job is doing, in words. @param {any} job */
-function describeJob({ kind, done, total }) {
+function describeJob({ kind, state, done, total }) {
+  if (state === "queued" && total === null) return t("library_queued");
   if (kind === "remove") return t("library_removing");
   return total === null ? t("library_reading") : t("library_indexing", { done, n: total });
 }

@@ -197,10 +197,14 @@ export async function watchJobs(collection) {
 /** Show the progress of the open jobs of a collection until none is left. @param {string} collection */
 async function followJobs(collection) {
   for (let jobs = await openJobs(collection); jobs.length; jobs = await openJobs(collection)) {
+    let state = jobs[0].state;
     for await (const [name, job] of streamEvents(
       "GET",
       `${collectionPath(collection)}/jobs/${jobs[0].id}/events`,
     )) {
+      // A job that starts to run changes the marks of its documents.
+      if (name === "progress" && job.state !== state) changes.value += 1;
+      state = job?.state;
       if (name === "progress") updateWork(collection, () => ({ job, left: jobs.length - 1 }));
       else addProblems(collection, jobProblems(job));
     }

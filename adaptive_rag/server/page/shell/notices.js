@@ -1,7 +1,7 @@
 /** Short notices at the edge of the page: errors, and actions that can be undone. */
 import { isUnreached, Problem } from "../core/api.js";
 import { classes, html, signal, useEffect, useSignal, useState } from "../core/html.js";
-import { findLabel, t, translate } from "../core/texts.js";
+import { findLabel, labelFor, t, translate } from "../core/texts.js";
 
 const MS_SHOWN = 8000;
 const MS_OF_UNDO = 30_000;
@@ -24,8 +24,10 @@ export function describeError(error) {
   if (isUnreached(error)) return { text: t("offline") };
   if (error.type === "too_often" && error.retryAfter)
     return { text: t("sign_in_often", { minutes: Math.ceil(error.retryAfter / 60) }) };
-  const text = findLabel("problem", error.type ?? "");
-  if (text) return { text };
+  const type = error.type ?? "";
+  // A label may have a place for the number in the server's message.
+  const n = Number(/\d[\d,]*/.exec(error.message)?.[0].replaceAll(",", ""));
+  if (findLabel("problem", type)) return { text: labelFor("problem", type, { n }) };
   if (error.message) return translate(error.message);
   return { text: t(error.status > 501 ? "busy" : "failed", { status: error.status }) };
 }

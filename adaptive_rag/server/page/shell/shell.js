@@ -37,9 +37,11 @@ export function Shell() {
   const { path } = useSignal(currentRoute);
   const user = useSignal(me);
   const mustSignIn = useSignal(signInNeeded) > 0;
-  const name = /** @type {keyof typeof SCREENS} */ (Object.hasOwn(SCREENS, path[0]) ? path[0] : "ask");
+  const [name = "ask"] = path;
+  const isKnown = Object.hasOwn(SCREENS, name);
+  const Screen = isKnown ? SCREENS[/** @type {keyof typeof SCREENS} */ (name)] : UnknownScreen;
   useEffect(() => {
-    document.title = `${labelFor("screen", name)} · Adaptive RAG`;
+    document.title = `${isKnown ? labelFor("screen", name) : t("unknown_screen")} · Adaptive RAG`;
   });
   useEffect(() => {
     // Load the other screens after the first one, so that they open even if the server is down.
@@ -55,7 +57,7 @@ export function Shell() {
     <a class="skip" href="#main" onClick=${skip}>${t("skip")}</a>
     <${Header} name=${name} />
     <${Offline} />
-    <main id="main" tabindex="-1"><${Boundary} key=${name}><${SCREENS[name]} /></${Boundary}></main>
+    <main id="main" tabindex="-1"><${Boundary} key=${name}><${Screen} /></${Boundary}></main>
     <${FormDialogHost} />
     <${DropTarget} />
     ${mustSignIn && html`<${Dialog} title=${t("sign_in_title")}><p class="soft">${t("session_ended")}</p><${SignIn} /><//>`}
@@ -69,7 +71,11 @@ function skip(event) {
   document.getElementById("main")?.focus();
 }
 
-/** @param {{ name: keyof typeof SCREENS }} props */
+/** Show that the URL names no screen. */
+const UnknownScreen = () =>
+  html`<div class="screen stack"><h1>${t("unknown_screen")}</h1><p><a class="button" href=${link(["ask"])}>${labelFor("screen", "ask")}</a></p></div>`;
+
+/** @param {{ name: string }} props of the current screen */
 function Header({ name }) {
   const isDark = useSignal(theme) === "dark";
   const isEnglish = useSignal(language) === "en";
