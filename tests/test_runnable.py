@@ -243,7 +243,7 @@ def test_settings_are_given_once_for_one_call_or_by_a_chain(town: MemoryIndex) -
 @pytest.mark.parametrize(
     ("knobs", "complaint"),
     [
-        ({"kk": 4}, "'kk' is not a setting.*alpha"),
+        ({"kk": 4}, "'kk' is not a setting.*'k'.*adaptive-rag settings"),
         ({"retriever": "elastic"}, "retriever = 'elastic'"),
         ({"index": 7}, "index = 7"),
     ],
