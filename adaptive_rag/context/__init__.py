@@ -59,7 +59,8 @@ from adaptive_rag.context.groups import (
     split_list,
 )
 from adaptive_rag.context.trusted import TrustedConfigFile
-from adaptive_rag.context.unknown import ENV_PREFIX, nearest_names, warn_of_unknown_variables
+from adaptive_rag.context.unknown import ENV_PREFIX as ENV_PREFIX
+from adaptive_rag.context.unknown import nearest_names, warn_of_unknown_variables
 from adaptive_rag.errors import ConfigurationError, InputError
 from adaptive_rag.recipes import recipe_settings
 from adaptive_rag.source import ChunkSource, SentenceVectors

@@ -207,4 +207,6 @@ def test_documents_go_by_the_shortest_names_that_tell_them_apart() -> None:
     assert list(shortest_names(sources).values()) == [
         "a/note.md", "b/note.md", "other.md", "note.md", "https://example.org/note.md",
     ]  # fmt: skip
-    assert shortest_names(["docs/a/note.md"], ["docs/b/note.md", "a/other.md"]) == {"docs/a/note.md": "a/note.md"}
+    assert shortest_names(["docs/a/note.md"], ["docs/b/note.md", "a/other.md"]) == {
+        "docs/a/note.md": "a/note.md"
+    }
