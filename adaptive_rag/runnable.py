@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import glob
 import time
 import warnings
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
@@ -69,7 +70,7 @@ class AdaptiveRAG(Runnable[Question, OutputState]):
             passed here is never treated as a document.
 
     Raises:
-        ConfigurationError: a setting is unknown or out of bounds, or a document does not exist.
+        ConfigurationError: a setting is unknown or out of bounds, or the location does not exist.
         IndexingError: no document could be read; the message names each one.
     """
 
@@ -380,7 +381,11 @@ def _refuse_stream_mode(progress: bool | None, options: Mapping[str, Any]) -> No
 
 
 def _names_documents(location: object) -> bool:
-    """Return whether a location names documents; a URI, an index or a folder without documents does not."""
+    """Return whether a location names documents; a URI, an index or a folder without documents does not.
+
+    Raises:
+        ConfigurationError: it is a path at which there is nothing.
+    """
     if not isinstance(location, str | Path):
         return isinstance(location, list | tuple)
     if "://" in str(location):
@@ -388,7 +393,12 @@ def _names_documents(location: object) -> bool:
     path = Path(location).expanduser()
     if not path.is_dir():
         # A missing file counts as a document, so that the error names it: "handbok.pdf" is a typo, no index.
-        return path.exists() or find_loader(path) is not None
+        if path.exists() or find_loader(path) is not None or glob.has_magic(str(path)):
+            return True
+        raise ConfigurationError(
+            f"{str(location)!r} does not exist: neither an index nor documents. Pass documents, or pass an "
+            "index that is made later as index=."
+        )
     is_index = any((path / name).exists() for name in (MANIFEST, SHARDS))
     return not is_index and holds_documents(path)
 

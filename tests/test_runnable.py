@@ -243,7 +243,7 @@ def test_settings_are_given_once_for_one_call_or_by_a_chain(town: MemoryIndex) -
 @pytest.mark.parametrize(
     ("knobs", "complaint"),
     [
-        ({"kk": 4}, "'kk' is not a setting.*alpha"),
+        ({"kk": 4}, "'kk' is not a setting.*'k'.*adaptive-rag settings"),
         ({"retriever": "elastic"}, "retriever = 'elastic'"),
         ({"index": 7}, "index = 7"),
     ],
@@ -318,7 +318,9 @@ def test_an_index_given_first_stays_an_index(two_folders: Path) -> None:
     Index.build("sea", "kb")
     (two_folders / "kb" / "readme.txt").write_text("The sea wall of Saltmere is nine metres long.\n")
     assert AdaptiveRAG("kb").context.index == "kb"
-    assert AdaptiveRAG("new").context.index == "new"
+    assert AdaptiveRAG(index="new").context.index == "new"
+    with pytest.raises(ConfigurationError, match="'new' does not exist: neither an index nor documents"):
+        AdaptiveRAG("new")
     assert AdaptiveRAG("s3://bucket/kb.txt").context.index == "s3://bucket/kb.txt"
     (two_folders / "photos").mkdir()
     (two_folders / "photos" / "cat.mp4").write_bytes(b"cat")
@@ -335,7 +337,7 @@ def test_an_index_given_first_stays_an_index(two_folders: Path) -> None:
         ([], {}, "No path was given"),
         ("sea", {"k": 0}, "k = 0 is not usable"),
         ("sea", {"route": "sideways"}, "route = 'sideways'"),
-        ("kb", {"index": "other"}, "Got two indexes, 'kb' and 'other'"),
+        ("s3://kb", {"index": "other"}, "Got two indexes, 's3://kb' and 'other'"),
         (None, {"index": "sea/wall.txt"}, "'sea/wall.txt' is a file"),
     ],
 )

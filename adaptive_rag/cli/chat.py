@@ -48,6 +48,7 @@ def chat(
     """Talk with your documents; follow-up questions are understood, and conversations are kept."""
     from adaptive_rag.conversation import Threads, check_name
     from adaptive_rag.errors import AdaptiveRAGError
+    from adaptive_rag.index.index import source_of
     from adaptive_rag.runnable import AdaptiveRAG
 
     with Threads.open(file) as threads:
@@ -57,6 +58,7 @@ def chat(
         conversation = _Conversation(
             rag, threads, check_name(name or _default_name(ask_options)), ask_options, user
         )
+        source_of(rag.context)  # without an index there is nothing to talk with
         conversation.greet()
         while (line := _read_line()) is not None:
             if line.casefold() in LEAVING:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import zip_longest
+from itertools import islice, zip_longest
 from typing import TYPE_CHECKING, Annotated
 
 from rich.text import Text
@@ -64,21 +64,21 @@ def compare(
 
     settings = ask_options.settings()
     question = options.read_question_argument(question)
-    named = {"routes": split_list(routes), "recipes": split_list(recipes)}
+    chosen = {"routes": split_list(routes), "recipes": split_list(recipes)}
     # Reject unusable questions and names before minutes are spent on indexing.
     read_question({"question": question})
-    for column_settings in name_columns(**named).values():
+    for column_settings in name_columns(**chosen).values():
         check_names(make_context(settings, column_settings))
     rag = AdaptiveRAG(**restrict_to_documents(docs, settings))
     with stderr().status("comparing", spinner="dots"):
-        comparison = rag.compare(question, **named, user_context=ask_options.context)
+        comparison = rag.compare(question, **chosen, user_context=ask_options.context)
     if as_json:
         print_json(comparison)
     else:
+        passages = [passage for column in comparison.columns for passage in column.output["documents"]]
+        named = iter(with_display_names(passages, rag.context, paths=ask_options.paths))
         for column in comparison.columns:
-            column.output["documents"] = with_display_names(
-                column.output["documents"], rag.context, paths=ask_options.paths
-            )
+            column.output["documents"] = list(islice(named, len(column.output["documents"])))
         _print_comparison(comparison)
     for column in comparison.columns:
         trace, abstained = column.output["trace"], column.output["abstained"]

@@ -107,6 +107,10 @@ def _check_index(context: Context, offline: bool) -> Iterator[Finding]:
         return
     content = f"{format_count(facts['chunks'], 'chunk')} of {format_count(facts['sources'], 'source')}"
     yield Finding("index", "ok", f"{address}: {content}")
+    if isinstance(index, Index):
+        check = Index.check(index.uri)
+        for part, found in check.damages:
+            yield Finding("index", "fault", f"{part}: {found}", f"Mend it: {redact(check.mend)}")
     if not facts["sentence_vectors"]:
         yield Finding(
             "index", "note", "has no sentence vectors: each question embeds its best passages again"

@@ -16,14 +16,17 @@ def graph(
 ) -> None:
     """Print the graph as Mermaid, or write it as a PNG."""
     from adaptive_rag.graph.builder import build_graph
+    from adaptive_rag.graph.strategies import STRATEGIES
 
     drawable = build_graph().compile().get_graph(xray=xray)
     if png is None:
-        print_plain(drawable.draw_mermaid() + "\n")
+        # LangChain would write metadata into the boxes; a colour is given as a style instead.
+        drawable.nodes = {name: node._replace(metadata=None) for name, node in drawable.nodes.items()}
+        styles = [f"\tstyle {name} stroke:{strategy.colour}" for name, strategy in STRATEGIES.items()]
+        print_plain("\n".join([drawable.draw_mermaid().rstrip(), *styles, ""]))
         return
     from adaptive_rag.errors import ConfigurationError
     from adaptive_rag.graph.drawing import draw_png
-    from adaptive_rag.graph.strategies import STRATEGIES
 
     picture = draw_png(drawable, colours={name: strategy.colour for name, strategy in STRATEGIES.items()})
     try:

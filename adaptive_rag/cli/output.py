@@ -206,7 +206,8 @@ def with_display_names(
     path from the folder in which it was first indexed.)
     """
     from adaptive_rag.index.index import source_of
-    from adaptive_rag.source import KnowsFiles
+    from adaptive_rag.index.open_index import OpenedIndex
+    from adaptive_rag.source import KnowsFiles, ListsSources
 
     index, sources = source_of(context), dict.fromkeys(passage["source"] for passage in passages)
 
@@ -215,25 +216,32 @@ def with_display_names(
         is_missing = file is None or not os.path.exists(file)
         return _relative_path(source if is_missing or os.path.realpath(source) == file else str(file))
 
-    names = {source: path_of(source) for source in sources} if paths else shortest_names(sources)
+    if paths:
+        names = {source: path_of(source) for source in sources}
+    else:
+        # A name must be distinct in the whole index, also where only some documents are searched.
+        whole = index.base if isinstance(index, OpenedIndex) else index
+        names = shortest_names(sources, whole.sources() if isinstance(whole, ListsSources) else ())
     return [{**passage, "source": names[passage["source"]]} for passage in passages]
 
 
-def shortest_names(sources: Iterable[str]) -> dict[str, str]:
+def shortest_names(sources: Iterable[str], others: Iterable[str] = ()) -> dict[str, str]:
     """Return, for each source, the shortest end of its path that no other has; for a web page its address."""
-    parts = {source: source.replace(os.sep, "/").split("/") for source in sources}
+    sources = list(sources)
+    paths = {name: name.replace(os.sep, "/") for name in (*sources, *others)}
 
     def shortest_name(source: str) -> str:
         if "://" in source:
             return source
-        others = [other for name, other in parts.items() if name != source]
-        for length in range(1, len(parts[source])):
-            end = parts[source][-length:]
-            if all(other[-length:] != end for other in others):
-                return "/".join(end)
+        parts = paths[source].split("/")
+        rivals = [path for name, path in paths.items() if path.endswith(parts[-1]) and name != source]
+        for start in range(len(parts) - 1, 0, -1):
+            end = "/".join(parts[start:])
+            if not any(path == end or path.endswith(f"/{end}") for path in rivals):
+                return end
         return source
 
-    return {source: shortest_name(source) for source in parts}
+    return {source: shortest_name(source) for source in sources}
 
 
 def format_source_place(source: str, *places: Place) -> str:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import signal
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from types import FrameType
 from typing import TYPE_CHECKING, Any, cast
 
 from rich.text import Text
@@ -114,7 +117,36 @@ def showing_progress(activity: str) -> Iterator[tuple[Callable[[Progress], None]
             total = None if state.fetching else max(state.total, 1)
             bar.update(task, completed=state.done, total=total, facts=format_progress(state))
 
-        yield show, lambda message: console.print(message, markup=False, soft_wrap=True)
+        def print_message(message: str) -> None:
+            console.print(message, markup=False, soft_wrap=True)
+
+        def announce_stop() -> None:
+            if console.is_terminal:
+                bar.update(task, description="Stopping")
+            else:
+                print_message("Stopping.")
+
+        with _calling_at_interrupt(announce_stop):
+            yield show, print_message
+
+
+@contextmanager
+def _calling_at_interrupt(announce: Callable[[], None]) -> Iterator[None]:
+    """Call a function as soon as Ctrl-C is pressed, since saving what is complete can take seconds."""
+    is_usual = signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    if not is_usual or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        announce()
+        signal.default_int_handler(number, frame)
+
+    signal.signal(signal.SIGINT, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def index_documents(

@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING, Annotated
 from typer import Argument, Option
 
 from adaptive_rag.cli import options
-from adaptive_rag.cli.output import format_source_place, print_block, print_json, print_line, short_source
+from adaptive_rag.cli.output import (
+    format_source_place,
+    print_block,
+    print_json,
+    print_line,
+    short_source,
+    stdout,
+)
 from adaptive_rag.text.places import format_other_names, page_at, place_at, section_at
 
 if TYPE_CHECKING:
@@ -99,4 +106,6 @@ def _show_span(source: str, chunks: Sequence[Chunk], start: int, end: int, *, as
         before = re.sub(r"^\S*\s+", "… ", before)
     if end + CONTEXT_LENGTH < text_end:
         after = re.sub(r"\s+\S*$", " …", after)
-    print_block(before.lstrip(), (span, "bold reverse"), after.rstrip())
+    # Where no style is shown, as in a pipe, signs mark the span.
+    marked = (span, "bold reverse") if stdout().color_system else f"«{span}»"
+    print_block(before.lstrip(), marked, after.rstrip())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import hashlib
 import json
 import os
@@ -60,6 +59,8 @@ from adaptive_rag.context.groups import (
     split_list,
 )
 from adaptive_rag.context.trusted import TrustedConfigFile
+from adaptive_rag.context.unknown import ENV_PREFIX as ENV_PREFIX
+from adaptive_rag.context.unknown import nearest_names, warn_of_unknown_variables
 from adaptive_rag.errors import ConfigurationError, InputError
 from adaptive_rag.recipes import recipe_settings
 from adaptive_rag.source import ChunkSource, SentenceVectors
@@ -71,7 +72,6 @@ if TYPE_CHECKING:
     from langgraph.runtime import Runtime
 
 CONFIG_FILE = "adaptive-rag.toml"
-ENV_PREFIX = "ADAPTIVE_RAG_"
 # The config file's table for the web server, which is not read here.
 SERVER_TABLE = "server"
 # Maximum number of characters of a wrong value in an error message.
@@ -308,6 +308,7 @@ def make_context(*layers: Mapping[str, Any], **settings: Any) -> Context:
     merged: dict[str, Any] = {}
     for layer in (*layers, settings):
         _merge(merged, by_group(layer))
+    warn_of_unknown_variables(Context.model_fields, _written_names())
     try:
         return Context(**merged)
     except ValidationError as error:
@@ -413,21 +414,22 @@ def explain(error: ValidationError, allowed: Collection[str] = ()) -> str:
     if allowed:
         lines += [f"{name!r} cannot be set by a caller." for name in unknown]
     else:
-        lines += [f"{name!r} is not a setting.{_suggest(name)}" for name in unknown]
-    if unknown:
-        lines.append(f"The settings are: {', '.join(sorted(allowed or setting_names()))}.")
+        written = _written_names()
+        for name in unknown:
+            first, second, third = map(repr, nearest_names(name, written))
+            lines.append(f"{name!r} is not a setting. Did you mean {first}, {second} or {third}?")
+    if unknown and allowed:
+        lines.append(f"The settings are: {', '.join(sorted(allowed))}.")
+    elif unknown:
+        lines.append("All settings: adaptive-rag settings")
     return " ".join(lines)
 
 
-def _suggest(name: str) -> str:
-    names = [*setting_names(), *GROUPS]
-    # What a user may have meant, by what they may have written.
-    meant = {part.replace("-", "_"): f"without={part}" for part in MECHANISMS}
-    meant |= {full.rpartition(".")[2]: full for full in names} | {full: full for full in names}
-    for written in (name, name.rpartition(".")[2]):
-        if close := difflib.get_close_matches(written, meant, n=1):
-            return f" Did you mean {meant[close[0]]!r}?"
-    return ""
+def _written_names() -> dict[str, str]:
+    """Return the settings and groups by what users may write for them."""
+    return {part.replace("-", "_"): f"without={part}" for part in MECHANISMS} | {
+        name: name for name in (*setting_names(), *GROUPS)
+    }
 
 
 class CallerSettings(Group):

@@ -119,13 +119,19 @@ class EmbeddingCache:
             return []
 
 
-def cache_damage(folder: Path) -> str:
-    """Return what is damaged in the cache of a folder, or an empty string."""
+def cache_damage(folder: Path, *, deep: bool = True) -> str:
+    """Return what is damaged in the cache of a folder, or an empty string.
+
+    Without `deep`, SQLite only opens the file, by which it notices a file that was cut short.
+    """
     file = folder / FILE
     if not file.exists():
         return ""
     try:
         with closing(sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro", uri=True, timeout=5)) as database:
+            if not deep:
+                database.execute("SELECT key FROM entries LIMIT 1").fetchone()
+                return ""
             [result] = database.execute("PRAGMA integrity_check(1)").fetchone()
             if result != "ok":
                 return " ".join(str(result).split())

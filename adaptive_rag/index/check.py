@@ -65,7 +65,8 @@ def check_index(uri: str | Path, *, deep: bool = False) -> IndexCheck:
     """Compare an index with its manifest, without changing anything.
 
     The fast check verifies the checksum of the manifest, the sizes of the files and the counts of the
-    store. With `deep`, it also verifies the checksum of every file and reads all rows and the cache.
+    store, and opens the cache. With `deep`, it also verifies the checksum of every file and reads all rows
+    and the cache.
 
     Raises:
         IndexMismatchError: there is no index of this program.
@@ -117,7 +118,7 @@ def examine(location: Location, manifest: Manifest, *, deep: bool) -> IndexCheck
         check.incomplete = sorted(manifest.sources) if deep else []
     if check.incomplete:
         check.damages.append(Damage(SOURCES, f"{len(check.incomplete)} of {check.sources} are incomplete"))
-    if deep and location.path is not None and (problem := cache_damage(location.path)):
+    if location.path is not None and (problem := cache_damage(location.path, deep=deep)):
         check.damages.append(Damage(FILE, problem))
     return check
 

@@ -62,7 +62,7 @@ class Fields:
             "source": [all_names.get(source, source) for source in sources],
             "file": [file_names.get(source, paths[source].name) for source in sources],
             "kind": [paths[source].suffix[1:].lower() or None for source in sources],
-            "page": list(pages),
+            "page": [_all_pages(page, document) for page, document in zip(pages, metadata, strict=True)],
             "section": list(sections),
         }
         self._columns = {name: _Column() for name in OWN_FIELDS}
@@ -177,6 +177,12 @@ def _flatten(values: Iterable[Any]) -> Iterator[Any]:
     """Yield the single values of a column."""
     for value in values:
         yield from value if isinstance(value, list) else [value]
+
+
+def _all_pages(page: int | None, metadata: Mapping[str, Any]) -> int | list[int] | None:
+    """Return the page of a chunk, or all its pages if it runs over several."""
+    last_page = metadata.get("page_end")
+    return page if page is None or last_page is None else list(range(page, last_page + 1)) or page
 
 
 def _file(source: str) -> PurePath:

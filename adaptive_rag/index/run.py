@@ -121,10 +121,9 @@ class IndexingRun:
         except KeyboardInterrupt as error:
             if not (self._writing or self._publish_at_end):
                 self._write(publish=True)
-            error.add_note(
-                f"Indexing was interrupted. {len(self.manifest.sources)} sources are complete and kept. "
-                "Run the same command again to continue from here."
-            )
+            kept = len(self.manifest.sources)
+            state = f"{kept:,} sources are complete and kept." if kept else "No source is complete yet."
+            error.add_note(f"{state} Run the same command again to continue from here.")
             raise
         finally:
             maker = cluster or self._vectorizer
@@ -272,7 +271,9 @@ class IndexingRun:
                     self._stale.append(item.replaces.doc)
                 self._sources[item.source] = record
             self._finished = [pair for pair in self._finished if pair[1].doc not in complete_docs]
-            if publish and not self._partly_written:
+            # an index with sources to come is published as unfinished, not as empty
+            is_begun = self._sources or self.manifest.version is not None
+            if publish and is_begun and not self._partly_written:
                 self._publish()
         self._writing = False
 

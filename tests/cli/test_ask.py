@@ -143,6 +143,17 @@ def test_long_paths_are_shown_short(run: Run, tmp_path: Path, town_index: str) -
     assert f"[1] {reached}" in run("ask", LONG, "--index", town_index, "--paths").stdout
 
 
+def test_a_short_name_is_distinct_in_the_whole_index(run: Run, tmp_path: Path) -> None:
+    for folder, text in (("north", "The sea wall of Saltmere is 2,340 metres long."), ("south", "It rains.")):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "notes.txt").write_text(f"{text}\n")
+    run("index", ".")
+    for command, *more in (("ask",), ("search",), ("compare", "--routes", "factual,opinion")):
+        said = run(command, LONG, "-w", "source like 'north*'", *more).stdout
+        assert said.count("north/notes.txt") == said.count("notes.txt") > 0, (command, said)
+    assert "Saltmere" in run("show", "north/notes.txt").stdout
+
+
 def test_whole_paths_are_shown_as_they_are_reached_from_here(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

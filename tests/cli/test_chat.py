@@ -1,5 +1,6 @@
 """The terminal chat: lines in, answers out, conversations kept by name."""
 
+import shutil
 import time
 from pathlib import Path
 from threading import Event, Thread
@@ -21,8 +22,16 @@ def test_a_conversation_is_continued_by_its_name(run: Run, town_index: str) -> N
     assert "'other', new" in run("chat", "other", *kept, stdin="/quit\n").stdout
 
 
-def test_an_index_has_a_conversation_of_its_own(run: Run, town_index: str) -> None:
+@pytest.mark.parametrize("stdin", ["", "How long is the sea wall of Saltmere?\n"])
+def test_without_an_index_it_ends_at_once(run: Run, stdin: str) -> None:
+    result = run("chat", "--file", "kept.sqlite", stdin=stdin)
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert "There is no index" in result.stderr
+
+
+def test_an_index_has_a_conversation_of_its_own(run: Run, town_index: str, tmp_path: Path) -> None:
     kept = ("--file", "kept.sqlite")
+    shutil.copytree(town_index, tmp_path / "elsewhere")
     run("chat", *kept, "-i", town_index, stdin="How long is the sea wall of Saltmere?\n")
     assert "1 question so far" in run("chat", *kept, "-i", town_index, stdin="/quit\n").stdout
     assert ", new" in run("chat", *kept, "-i", "elsewhere", stdin="/quit\n").stdout

@@ -1,6 +1,8 @@
 """The doctor names every fault with the line that mends it, and its exit code serves scripts."""
 
 import json
+import os
+import shutil
 from importlib import import_module
 from pathlib import Path
 
@@ -62,6 +64,14 @@ def test_a_missing_index_is_a_fault_with_its_command(run: Run) -> None:
     result = run("doctor", "-i", "nowhere")
     assert result.exit_code == 1
     assert "adaptive-rag index" in result.stdout
+
+
+def test_a_damaged_index_is_a_fault_with_its_command(run: Run, town_index: str, tmp_path: Path) -> None:
+    shutil.copytree(town_index, tmp_path / "kb")
+    os.truncate(tmp_path / "kb" / "embeddings.sqlite", 100)
+    result = run("doctor", "-i", "kb")
+    assert result.exit_code == 1
+    assert "embeddings.sqlite" in result.stdout and "index --repair" in result.stdout
 
 
 def test_a_model_that_works_is_reported_with_how_it_fills_forms(run: Run, town_index: str) -> None:

@@ -79,7 +79,7 @@ def test_a_span_is_shown_in_its_place(run: Run, kept: Path, name: str) -> None:
     assert shown["place"] == {"section": "Keys", "lines": [line, line]}
     assert shown["before"] == GATE[:start] and shown["after"] == GATE[start + 8 :].rstrip()
     printed = run("show", name, "--span", span).stdout
-    assert f"Keys, line {line} · {span}" in printed and "The keys hang in the office." in printed
+    assert f"Keys, line {line} · {span}" in printed and "«The keys» hang in the office." in printed
 
 
 @pytest.mark.parametrize("span", ["9-3", "one-two", "5-5000"])
@@ -126,7 +126,7 @@ def test_no_word_is_cut_in_two_around_a_span(run: Run, tmp_path: Path) -> None:
     (tmp_path / "long.txt").write_text(f"{'before ' * 60}Here. {'after ' * 60}\n")
     run("index", "long.txt")
     shown = " ".join(run("show", "long.txt", "--span", "420-425").stdout.split("\n", 1)[1].split())
-    assert set(shown.split()) == {"…", "before", "Here.", "after"}
+    assert set(shown.split()) == {"…", "before", "«Here.»", "after"}
     assert shown.startswith("… before") and shown.endswith("after …")
 
 

@@ -9,6 +9,8 @@ def test_the_graph_is_printed_as_mermaid(run: Run) -> None:
     shown = run("graph").stdout
     assert "classify" in shown and "generate" in shown
     assert "enhance" not in shown
+    assert "\tfactual(factual)\n" in shown and "\tstyle factual stroke:#2f6fb3\n" in shown
+    assert "colour" not in shown
 
 
 def test_xray_shows_the_inside_of_the_strategies(run: Run) -> None:

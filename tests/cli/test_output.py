@@ -3,6 +3,7 @@
 import io
 import json
 import re
+import signal
 import sys
 from pathlib import Path
 
@@ -25,6 +26,7 @@ from adaptive_rag.cli.output import (
     stderr,
     stdout,
 )
+from adaptive_rag.cli.session import showing_progress
 from adaptive_rag.ingest import Failure
 from adaptive_rag.samples import samples_path
 from adaptive_rag.text.visible import is_hidden
@@ -183,6 +185,17 @@ def test_ctrl_c_before_a_command_has_begun_is_told_in_a_line(
     assert (ended.value.code, capsys.readouterr().err) == (130, "Interrupted.\n")
 
 
+def test_ctrl_c_during_a_run_is_answered_at_once(capsys: pytest.CaptureFixture[str]) -> None:
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with pytest.raises(KeyboardInterrupt), showing_progress("Indexing"):
+            signal.raise_signal(signal.SIGINT)
+        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert capsys.readouterr().err == "Stopping.\n"
+
+
 def test_documents_go_by_the_shortest_names_that_tell_them_apart() -> None:
     sources = [
         "docs/a/note.md",
@@ -194,3 +207,6 @@ def test_documents_go_by_the_shortest_names_that_tell_them_apart() -> None:
     assert list(shortest_names(sources).values()) == [
         "a/note.md", "b/note.md", "other.md", "note.md", "https://example.org/note.md",
     ]  # fmt: skip
+    assert shortest_names(["docs/a/note.md"], ["docs/b/note.md", "a/other.md"]) == {
+        "docs/a/note.md": "a/note.md"
+    }

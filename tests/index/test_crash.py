@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from adaptive_rag.errors import IndexingError
+from adaptive_rag.errors import IndexingError, IndexMismatchError
 from adaptive_rag.index import Index
 from adaptive_rag.index.location import Folder
 from adaptive_rag.index.lock import write_lock
@@ -145,6 +145,22 @@ def test_an_interrupted_run_keeps_what_is_complete_and_says_how_to_go_on(
     assert texts_in(kb) == sorted(OLD.values())[:4]
     report = build(docs, kb)
     assert (report.added, report.unchanged) == (2, 4)
+
+
+def test_a_first_run_that_is_interrupted_before_a_source_is_complete_leaves_no_empty_index(
+    docs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(model: HashEmbeddings, texts: list[str]) -> list[list[float]]:
+        if any("note" in text for text in texts):
+            raise KeyboardInterrupt
+        return [model.embed_query(text) for text in texts]
+
+    monkeypatch.setattr(HashEmbeddings, "embed_documents", interrupted)
+    with pytest.raises(KeyboardInterrupt) as caught:
+        build(docs, tmp_path / "new")
+    assert caught.value.__notes__[0].startswith("No source is complete yet. Run the same command again")
+    with pytest.raises(IndexMismatchError):
+        open_index(tmp_path / "new")
 
 
 def test_an_interruption_after_everything_was_published_writes_nothing_more(

@@ -19,6 +19,7 @@ from adaptive_rag.index.memory import MemoryIndex
 from adaptive_rag.source import ChunkSource
 from adaptive_rag.where import read_where
 from tests.index.made import HashEmbeddings
+from tests.ingest.made_pdf import make_pdf, paragraph
 
 CHUNKS = 400
 WORDS = "tide storm wall harbour marsh siren flood gate quay beach dune ferry".split()
@@ -169,3 +170,13 @@ def test_a_store_of_langchain_is_not_narrowed_in_silence() -> None:
     store = InMemoryVectorStore.from_texts(["This is a text."], DeterministicFakeEmbedding(size=4))
     with pytest.raises(ConfigurationError, match="has its own filters"):
         source_of(make_context(retriever=store, where="page = 1"))
+
+
+def test_a_passage_over_several_pages_meets_a_condition_on_any_of_them(tmp_path: Path) -> None:
+    first, second = paragraph(["The sea wall of Saltmere is"]), paragraph(["2,340 metres long."])
+    make_pdf(tmp_path / "walls.pdf", [first, second])
+    Index.build(tmp_path / "walls.pdf", tmp_path / "kb", embeddings=HashEmbeddings())
+    index = Index.open(tmp_path / "kb", HashEmbeddings())
+    assert index.fields()["page"] == "number: 1 to 2"
+    for condition, count in {"page = 1": 1, "page = 2": 1, "page > 1": 1, "page = 3": 0}.items():
+        assert len(list(index.where(read_where(condition)).chunks())) == count, condition

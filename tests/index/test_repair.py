@@ -234,6 +234,13 @@ def test_a_cache_that_is_damaged_is_mended_in_part(tmp_path: Path, kb: Path) -> 
     assert build(tmp_path / "docs", kb, rebuild=True).texts_embedded == 1
 
 
+def test_a_cache_that_was_cut_short_is_noticed_and_made_anew(tmp_path: Path, kb: Path) -> None:
+    os.truncate(kb / "embeddings.sqlite", 100)
+    assert [part for part, _ in Index.check(kb).damages] == ["embeddings.sqlite"]
+    repair(kb)
+    assert Index.check(kb, deep=True).healthy
+
+
 def test_a_model_that_must_be_passed_is_asked_for_before_anything_is_written(kb: Path) -> None:
     spoil(kb)
     before = sorted(kb.rglob("*"))
