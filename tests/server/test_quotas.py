@@ -71,7 +71,7 @@ def test_each_field_has_a_bound(serve: Serve, sample_index: Path, noun: str, bod
     with serve() as client:
         refused = reader_of(client, sample_index).post(f"{URL}/{noun}", json=body)
     assert refused.status_code == 422
-    assert "should have at most" in refused.json()["detail"]
+    assert "must have at most" in refused.json()["detail"]
 
 
 def test_threads_opinions_and_tokens_have_an_end_for_each_person(

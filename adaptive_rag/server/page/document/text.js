@@ -113,10 +113,12 @@ function TextBlock({ read, index, height, view }) {
   const element = useElement();
   useLayoutEffect(() => {
     const marked = element.current?.querySelector("[data-target]");
-    if (!marked || target.isShown) return;
+    if (!marked) return;
+    if (!target.isShown) showInMiddle(marked);
+    // Notes that arrive later cut the text anew, and what had the focus is gone.
+    else if (document.activeElement === document.body) marked.focus({ preventScroll: true });
     target.isShown = true;
-    showInMiddle(marked);
-  }, [block, target]);
+  }, [block, target, view]);
   if (!block) return html`<div style=${{ minHeight: `${height}px` }}><${Loading} data=${loaded} /></div>`;
   const end = block.start + block.chars.length;
   const stretches = block.stretches.filter((each) => each.end > block.start && each.start < end);
