@@ -207,7 +207,9 @@ class WorkerProcess:
         # A worker ends by itself after IDLE_SECONDS; it might do so just when the next file arrives.
         is_fresh = time.monotonic() - self._idle_since < IDLE_SECONDS / 2
         is_small = self._memory() < _REUSE_MEMORY + self._granted
-        return is_fresh and self._process.poll() is None and is_small
+        # Until all threads of a killed process have ended, only its status tells.
+        has_ended = self._process.poll() is not None or self._has_ended()
+        return is_fresh and is_small and not has_ended
 
     def end(self) -> None:
         """End the process, whatever it is doing."""
