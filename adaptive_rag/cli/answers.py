@@ -153,7 +153,9 @@ def _style_answer(answer: str) -> Text:
 def _print_citations(citations: Sequence[Citation], answer: str) -> None:
     """Print one line for each cited place, and each quote that the answer does not contain word for word."""
     answer_text = " ".join(answer.split())
-    groups = group_by_place(citations)
+    # Two cells of a row are quoted with the same span.
+    distinct = {(c["marker"], c["source"], c["start"], c["end"]): c for c in citations}
+    groups = group_by_place([*distinct.values()])
     places = [
         format_source_place(group[0]["source"], *(citation["place"] for citation in group))
         for group in groups
