@@ -29,6 +29,8 @@ _WHEN = re.compile(
     r"\b(?:\d{1,2}(?:st|nd|rd|th)? )?(?:Jan(?:uary)?|Feb(?:ruary)?|Mar(?:ch)?|Apr(?:il)?|May|June?|July?|"
     r"Aug(?:ust)?|Sept?(?:ember)?|Oct(?:ober)?|Nov(?:ember)?|Dec(?:ember)?)\b(?: \d{1,2}\b)?(?:,? \d{4}\b)?",
 )
+# "On Thu, 30 May 2024 at 22:41, Ann Lee wrote:"
+_WEEKDAY = re.compile(r"(?:Mon|Tues?|Wed(?:nes)?|Thu(?:rs)?|Fri|Sat(?:ur)?|Sun)(?:day)?\.?", re.IGNORECASE)
 # Separators in a header, and words before or after a name.
 _PARTS = re.compile(
     r"[\[\](){}|·•,;–—]|\s-\s|\b(?:posted|written|reviewed|review|by|on|at|wrote|said)\b:?", re.IGNORECASE
@@ -108,7 +110,7 @@ def _read_header(line: str) -> str | None:
         return None
     without_date = _WHEN.sub(" | ", STARS.sub(" | ", line))
     parts = [part.strip(' \t"“”:#*_-') for part in _PARTS.sub("|", without_date).split("|")]
-    names = [part for part in parts if any(map(str.isalpha, part))]
+    names = [part for part in parts if any(map(str.isalpha, part)) and not _WEEKDAY.fullmatch(part)]
     if not names or len(names[0].split()) > NAME_WORDS or re.match(r"\d+\s|(?:Dear|Hello|Hi)\b", names[0]):
         return None
     return None if line.rstrip()[-1:] in ("?!;" if stars else ".?!;") else names[0]
