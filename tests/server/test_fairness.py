@@ -99,6 +99,13 @@ def test_what_takes_much_time_or_memory_waits_for_the_callers_turn(
             assert client.get(path).status_code == 200
             assert len(ran) == 1, path
             ran.clear()
+        note = {"source": "ferry.md", "start": 0, "end": 5, "text": "Too early?"}
+        written = client.post(f"{document}/notes", json=note)
+        assert (written.status_code, len(ran)) == (201, 1)
+        ran.clear()
+        changed = client.patch(f"{document}/notes/{written.json()['id']}", json={"text": "Too late."})
+        assert (changed.status_code, len(ran)) == (200, 1)
+        ran.clear()
         client.delete(document)
         assert len(ran) == 1
         ran.clear()
