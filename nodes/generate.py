@@ -330,13 +330,18 @@ def _answer(
     """Return the update for an answer.
 
     The message's `response_metadata` says when the question was asked (seconds since 1970), for whom, how it
-    was answered and what was decided about it, for those who read the conversation later. The message has the
-    id of the message that was streamed, so that message streams do not repeat it.
+    was answered, how sure the answer is and what was decided about it, for those who read the conversation
+    later. The message has the id of the message that was streamed, so that message streams do not repeat it.
 
     `citations` are by default those of the answer's marks.
     """
     text, citations = written.text, written.citations if citations is None else citations
     parts = parts_of(written.pieces, citations)
+    quality = {
+        "grounding": grounding,
+        "confidence": None if confidence is None else round(confidence, 3),
+        "abstained": abstained,
+    }
     message = answer_message(text, citations, message_id)
     message.response_metadata |= {
         "query_type": state["query_type"],
@@ -344,7 +349,7 @@ def _answer(
         "decisions": list(decisions),
         "asked_at": state.get("started_at"),
         "parts": parts,
-        "abstained": abstained,
+        **quality,
     }
     return {
         # A thread's next question reads its history from the messages, unless its caller gives one.
@@ -353,9 +358,7 @@ def _answer(
         "answer": text,
         "parts": parts,
         "citations": citations,
-        "grounding": grounding,
-        "confidence": None if confidence is None else round(confidence, 3),
-        "abstained": abstained,
+        **quality,
         "messages": [*_question_message(state), message],
         "record": {"decisions": list(decisions)},
     }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Collection, Sequence
-from functools import partial
+from functools import cache, partial
 
 from adaptive_rag.answer.passages import chunks_of, text_at
 from adaptive_rag.answer.posts import HEADERS_AND_FOOTER, LETTER, MARKED_LINE, find_posts, sender_of
@@ -37,6 +37,7 @@ _BEFORE_NAME = re.compile(rf"[*_]*(?:{_CLOSING},?\s+|[Bb]y )?")
 # "*by Ann Lee, audit committee*", below a heading
 _BYLINE = re.compile(r"\s{0,4}[*_]{0,2}[Bb]y (?P<name>[^*_\n]{3,80}?)[*_]{0,2}[ \t]*\n")
 _HEADING_MARK = re.compile(r"^#{1,6}\s+")
+_HEADING_LINE = re.compile(r"^#{1,6}\s", re.MULTILINE)
 _SIGNATURE_DASH = re.compile(r"^[ \t]*(?:[-–—]+[ \t]*)?")
 _SALUTATION = re.compile(r"^[ \t]*(?:Sir|Madam|Sirs|Dear|To the [Ee]ditor|Hello|Hi)\b", re.MULTILINE)
 # "Sir, ... I call it a theft. Ann Lee, baker": the signature after the last sentence of a letter
@@ -94,6 +95,7 @@ class Contributions:
         self._row = author
         self._signatures: dict[tuple[int, int], str | None] = {}
         self._chunks = chunks_of(passage)
+        self._headings = cache(lambda number: _Headings(self._chunks[number]))
 
     def speaker_at(self, start: int, end: int) -> str | None:
         """Return the speaker of a sentence according to the text; None where the text names none.
@@ -184,35 +186,63 @@ class Contributions:
         return None
 
     def _speaker_in_heading(self, start: int, end: int) -> str | None:
-        """Return the person in the heading above a sentence, or in the line "by Ann Lee" below the heading.
-
-        The text below must be in the first person.
-        """
-        containing = (chunk for chunk in self._chunks if chunk["start"] <= start and end <= chunk["end"])
-        chunk = next(containing, self._chunks[-1])
-        section = (chunk["section"] or "").rpartition(" > ")[2].strip()
-        heading: str | None = None
-        below = offset = chunk["start"]
-        for line in text_at(chunk, chunk["start"], start).splitlines(keepends=True):
-            stripped = line.strip()
-            if _HEADING_MARK.match(stripped) or (section and stripped == section):
-                heading, below = _HEADING_MARK.sub("", stripped), offset + len(line)
-            offset += len(line)
-        if heading is None and section not in chunk["text"]:
-            heading = section  # the section began before the chunk
-        words = text_at(chunk, below, chunk["end"])
-        byline = _BYLINE.match(words)
-        name = byline["name"] if heading and byline else heading
-        if not name or len(name) > LONGEST_NAME or not _PERSON.match(name):
-            return None
-        if next_heading := re.search(r"^#{1,6}\s", words, re.MULTILINE):
-            words = words[: next_heading.start()]
-        # "Machine Learning" may stand above "how we live", so a name alone needs "I".
-        speaks = in_first_person if byline or "," in name else SAYS_I.search
-        return name if speaks(_QUOTED.sub("", words)) else None
+        containing = (
+            i for i, chunk in enumerate(self._chunks) if chunk["start"] <= start and end <= chunk["end"]
+        )
+        return self._headings(next(containing, len(self._chunks) - 1)).speaker_at(start)
 
     def _paragraph_at(self, offset: int) -> int:
         return bisect_right(self._starts, max(offset, 0)) - 1
+
+
+class _Headings:
+    """The headings of a chunk with the people in them, each sought once for all sentences below."""
+
+    def __init__(self, chunk: Candidate) -> None:
+        self._start = chunk["start"]
+        self._text = text_at(chunk, self._start, chunk["end"])
+        self._section = (chunk["section"] or "").rpartition(" > ")[2].strip()
+        # The headings, and where the text below each begins. The first one stands above the chunk.
+        self._headings = [self._section if self._section not in self._text else ""]
+        self._below = [0]
+        end = 0
+        for line in self._text.splitlines(keepends=True):
+            end += len(line)
+            if heading := self._heading_in(line):
+                self._headings.append(heading)
+                self._below.append(end)
+        self._people: dict[int, str | None] = {}
+
+    def speaker_at(self, start: int) -> str | None:
+        """Return the person in the last heading above a sentence."""
+        offset = max(start - self._start, 0)
+        line = self._text.rfind("\n", 0, offset) + 1
+        if heading := self._heading_in(self._text[line:offset]):  # "# Ann Lee, baker. I call it a theft."
+            return self._find_speaker(heading, offset)
+        last = bisect_right(self._below, offset) - 1
+        if last not in self._people:
+            self._people[last] = self._find_speaker(self._headings[last], self._below[last])
+        return self._people[last]
+
+    def _heading_in(self, line: str) -> str:
+        line = line.strip()
+        mark = _HEADING_MARK.match(line)
+        return line[mark.end() :] if mark else line if line == self._section else ""
+
+    def _find_speaker(self, heading: str, below: int) -> str | None:
+        """Return the person in a heading, or in the line "by Ann Lee" below it.
+
+        The text below must be in the first person.
+        """
+        byline = _BYLINE.match(self._text, below)
+        name = byline["name"] if heading and byline else heading
+        if not name or len(name) > LONGEST_NAME or not _PERSON.match(name):
+            return None
+        next_heading = _HEADING_LINE.search(self._text, below)
+        words = self._text[below : next_heading.start() if next_heading else None]
+        # "Machine Learning" may stand above "how we live", so a name alone needs "I".
+        speaks = in_first_person if byline or "," in name else SAYS_I.search
+        return name if speaks(_QUOTED.sub("", words)) else None
 
 
 def _name_in_signature(lines: Sequence[str]) -> str | None:

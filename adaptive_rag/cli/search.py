@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import TYPE_CHECKING, Annotated, cast
 
 from typer import Argument, Option
@@ -21,6 +22,7 @@ from adaptive_rag.cli.session import restrict_to_documents
 from adaptive_rag.text.places import format_other_names, place_at
 
 if TYPE_CHECKING:
+    from adaptive_rag.context import Context
     from adaptive_rag.state import Candidate, RetrievalState
 
 EXCERPT_LENGTH = 320
@@ -48,13 +50,40 @@ def search(
     print_heading(retrieved["analysis"])
     if not retrieved["documents"]:
         stdout().print("  Nothing was found.")
+    unrelated = _find_unrelated(retrieved, context)
     for rank, document in enumerate(
         with_display_names(retrieved["documents"], context, paths=ask_options.paths), start=1
     ):
-        _print_document(rank, document, len(document["text"]) if full else EXCERPT_LENGTH)
+        length = len(document["text"]) if full else EXCERPT_LENGTH
+        _print_document(rank, document, length, is_unrelated=document["id"] in unrelated)
 
 
-def _print_document(rank: int, document: Candidate, length: int) -> None:
+def _find_unrelated(retrieved: RetrievalState, context: Context) -> set[str]:
+    """Return the ids of the passages that share no word with any query, and have no sentence near one.
+
+    A search always finds something. Distances in other languages than English are not comparable.
+    """
+    from adaptive_rag.answer.evidence import NEAR
+    from adaptive_rag.index.index import source_of
+    from adaptive_rag.models.onnx import load_minilm
+    from adaptive_rag.rank.relevance import sentences_of
+    from adaptive_rag.text.words import is_german, terms
+
+    if is_german(retrieved["question"]):
+        return set()
+    documents = retrieved["documents"]
+    queries = chain.from_iterable(record.get("queries", ()) for record in retrieved["trace"])
+    texts = [*dict.fromkeys([retrieved["question"], *queries])]
+    words, vectors = set(chain.from_iterable(map(terms, texts))), load_minilm().encode(texts)
+    sentences = [each.vectors for each in sentences_of(source_of(context), documents)]
+    return {
+        document["id"]
+        for document, own in zip(documents, sentences, strict=True)
+        if words.isdisjoint(terms(document["text"])) and len(own) and (own @ vectors.T).max() < NEAR
+    }
+
+
+def _print_document(rank: int, document: Candidate, length: int, *, is_unrelated: bool) -> None:
     section = document["section"]
     place = format_source_place(document["source"], place_at(document, document["start"], document["end"]))
     place += f" · {section}" if section and section not in place else ""
@@ -63,6 +92,9 @@ def _print_document(rank: int, document: Candidate, length: int) -> None:
     print_block((f"{rank:>2}  ", "bold blue"), *heading, hanging=4)
     if document["labels"]:
         print_block(f"for {'; '.join(document['labels'])}", style="italic dim", indent=6)
+    if is_unrelated:
+        note = "probably about something else: it has no word of the question, and no sentence near it"
+        print_block(note, style="italic dim", indent=6)
     print_block(snippet(document["text"], document["source"], length), indent=6)
     scores = " · ".join(f"{name} {value:.2f}" for name, value in document["scores"].items())
     print_block(scores, style="dim", indent=6)

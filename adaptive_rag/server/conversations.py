@@ -28,6 +28,7 @@ from adaptive_rag.private import make_file
 from adaptive_rag.server.problems import Problem
 from adaptive_rag.server.selection import Selection
 from adaptive_rag.server.settings import ServerSettings
+from adaptive_rag.server.shown import Confidence, Grounding
 from adaptive_rag.server.tables import Thread, TurnText, now
 from adaptive_rag.state import AnswerPart, Citation, Decision
 from adaptive_rag.text.redaction import redact
@@ -57,6 +58,8 @@ class TurnShown(BaseModel):
     citations: list[Citation]
     route: str
     user_context: str = Field(description="Who asked, or in what situation.")
+    confidence: Confidence = None
+    grounding: Grounding | None = None
     abstained: bool
     decisions: list[Decision] = Field(description="The decisions about the answer, from its trace.")
     only: Selection = Field(description="The documents that were searched.")
@@ -372,6 +375,9 @@ def _read_turns(messages: Iterable[AnyMessage]) -> list[TurnShown]:
                 citations=metadata["citations"],
                 route=metadata["query_type"],
                 user_context=metadata.get("user_context", ""),
+                # answers that an older version stored have neither
+                confidence=metadata.get("confidence"),
+                grounding=metadata.get("grounding"),
                 abstained=metadata["abstained"],
                 decisions=metadata.get("decisions", []),
                 only=Selection.model_validate(metadata.get("kept", {}).get("only", {})),

@@ -10,12 +10,13 @@ import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from filelock import FileLock, Timeout
 from langchain_core.embeddings import Embeddings
-from sqlalchemy import Engine, func, select, update
+from sqlalchemy import Engine, Row, func, select, update
 from sqlalchemy.exc import OperationalError
 from sqlalchemy.orm import Session
 
@@ -75,8 +76,8 @@ def make_indexing_settings(settings: ServerSettings, operator: Context) -> Index
 
 
 def run_waiting_jobs(settings: IndexingSettings, engine: Engine, should_stop: Callable[[], bool]) -> None:
-    """Run jobs until none waits, or until `should_stop` returns True; people take turns."""
-    last_turns = dict[str | None, int]()  # person -> the number of their last turn
+    """Run jobs until none waits, or until `should_stop` returns True; people and collections take turns."""
+    last_turns = dict[str | None, int]()  # person or collection -> the number of their last turn
     while not should_stop() and (collection_id := _run_next_job(settings, engine, last_turns, should_stop)):
         if not _collection_exists(engine, collection_id):  # the collection was deleted meanwhile
             folder_of(settings.data, collection_id).remove()
@@ -90,18 +91,24 @@ def _run_next_job(
 ) -> str | None:
     """Run one turn of a job; return the id of its collection, or None if no job can be run.
 
-    The person whose last turn was longest ago comes first, then the person with the oldest job.
+    The person whose last turn was longest ago comes first, then the collection, then the oldest job.
     """
     query = select(Job.asked_by, Job.collection_id, func.min(Job.created)).where(Job.state.in_(OPEN_STATES))
     with Session(engine) as db:
         rows = db.execute(query.group_by(Job.asked_by, Job.collection_id)).all()
-    for person, collection_id, _ in sorted(rows, key=lambda row: (last_turns.get(row[0], 0), row[2])):
+
+    def order(row: Row[str | None, str, datetime]) -> tuple[int, int, datetime]:
+        person, collection_id, created = row
+        return last_turns.get(person, 0), last_turns.get(collection_id, 0), created
+
+    for person, collection_id, _ in sorted(rows, key=order):
         folder = folder_of(settings.data, collection_id)
         make_folder(folder.path)
         try:
             with FileLock(folder.path / "jobs.lock", timeout=0):
                 if job := _start_next_job(engine, folder, person):
-                    last_turns[person] = max(last_turns.values(), default=0) + 1
+                    turn = max(last_turns.values(), default=0) + 1
+                    last_turns |= {person: turn, collection_id: turn}
                     _JobTurn(settings, engine, folder, job, should_stop).run()
                 return collection_id
         except Timeout:

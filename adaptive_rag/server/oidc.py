@@ -5,13 +5,19 @@ from __future__ import annotations
 import hashlib
 import hmac
 import secrets
+import threading
+import time
 from dataclasses import dataclass
 from typing import Any
 
 import httpx2
 from authlib.integrations.base_client import BaseApp, OAuth2Mixin, OAuthError, OpenIDMixin
 from authlib.integrations.httpx_client import OAuth2Client
+from authlib.oidc.core import CodeIDToken
+from joserfc import jwt
 from joserfc.errors import JoseError
+from joserfc.jwk import KeySet
+from joserfc.jws import JWSRegistry, extract_compact
 
 from adaptive_rag.server.problems import Problem
 from adaptive_rag.server.settings import ServerSettings
@@ -24,6 +30,8 @@ SIGN_IN_SECONDS, TIMEOUT_SECONDS = 600, 10
 ALGORITHMS = [f"{kind}{bits}" for kind in ("RS", "PS", "ES") for bits in (256, 384, 512)]
 ALGORITHMS += ["EdDSA", "Ed25519"]
 _CLOCK_SKEW_SECONDS = 60
+# The provider's keys are fetched again at most once in this time.
+_RENEWAL_SECONDS = 10
 
 
 class NotSignedIn(Exception):
@@ -55,17 +63,54 @@ class SignIn:
 
 
 class _Client(OAuth2Mixin, OpenIDMixin, BaseApp):  # type: ignore[misc]
-    """Authlib's client, but it accepts metadata only from the issuer that the operator named."""
+    """Authlib's client, but it accepts metadata only from the issuer that the operator named.
+
+    It also verifies tokens that do not name their key, before and after the provider has changed its keys.
+    """
 
     client_cls = OAuth2Client
+
+    def __init__(self, *args: Any, **given: Any) -> None:
+        super().__init__(*args, **given)
+        self._renewal, self._renewable_at = threading.Lock(), 0.0
 
     def load_server_metadata(self) -> dict[str, Any]:
         metadata: dict[str, Any] = super().load_server_metadata()
         if metadata.get("issuer") != self.issuer:
             del metadata["_loaded_at"]  # load them again next time
             raise ValueError("the provider's metadata name another issuer")
-        metadata["id_token_signing_alg_values_supported"] = ALGORITHMS
         return metadata
+
+    def verify(self, token: str) -> jwt.Token:
+        """Return a token that the provider has signed, perhaps with a key that it did not have before.
+
+        Raises:
+            JoseError, ValueError, KeyError: none of the provider's keys has signed it.
+        """
+        keys = self.fetch_jwk_set()
+        try:
+            return _verify(token, keys)
+        except (JoseError, ValueError, KeyError):
+            with self._renewal:  # several sign-ins may come with a new key
+                renewed = self.fetch_jwk_set()
+                if renewed is keys and time.monotonic() >= self._renewable_at:
+                    self._renewable_at = time.monotonic() + _RENEWAL_SECONDS
+                    renewed = self.fetch_jwk_set(force=True)
+            return _verify(token, renewed)
+
+
+def _verify(token: str, keys: Any) -> jwt.Token:
+    """Return a token that the key named in its header has signed, or any of the keys if it names none."""
+    key_set = KeySet.import_key_set(keys)
+    names_key = extract_compact(token.encode()).headers().get("kid")
+    registry = JWSRegistry(algorithms=ALGORITHMS, strict_check_header=False)
+    failures = list[JoseError]()
+    for key in [key_set] if names_key else key_set:
+        try:
+            return jwt.decode(token, key, registry=registry)
+        except JoseError as error:
+            failures.append(error)
+    raise failures[0]
 
 
 class Provider:
@@ -117,18 +162,24 @@ class Provider:
             token = self._client.fetch_access_token(
                 return_to, code=code, code_verifier=sign_in.derive("verifier")
             )
-            claims = self._client.parse_id_token(
-                token,
-                nonce=sign_in.derive("nonce"),
-                claims_options={
+            verified = self._client.verify(str(token["id_token"]))
+            claims = CodeIDToken(
+                verified.claims,
+                verified.header,
+                {
                     "iss": {"essential": True, "value": self.issuer},
                     "aud": {"essential": True, "value": self._client_id},
                 },
-                leeway=_CLOCK_SKEW_SECONDS,
+                {
+                    "nonce": sign_in.derive("nonce"),
+                    "client_id": self._client_id,
+                    "access_token": token.get("access_token"),
+                },
             )
+            claims.validate(leeway=_CLOCK_SKEW_SECONDS)
         except (httpx2.HTTPError, OAuthError, JoseError, ValueError, KeyError, RuntimeError) as error:
             raise NotSignedIn(f"{type(error).__name__}: {error}"[:300]) from error
-        if not claims or not isinstance(claims.get("sub"), str) or not 0 < len(claims["sub"]) <= 255:
+        if not isinstance(claims.get("sub"), str) or not 0 < len(claims["sub"]) <= 255:
             raise NotSignedIn("the provider's token names nobody")
         names = (claims.get(claim) for claim in ("preferred_username", "email", "name"))
         return Person(claims["sub"], next((name for name in names if isinstance(name, str) and name), "user"))

@@ -137,7 +137,11 @@ class ServerSettings(BaseSettings):
         20, ge=0, description="How long the answers in progress may still take when the server is stopped."
     )
     workers: int = Field(
-        1, ge=0, le=32, description="Processes that index documents; 0 where others do (adaptive-rag worker)."
+        2,
+        ge=0,
+        le=32,
+        description="Processes that index documents, each another collection; 0 where others do "
+        "(adaptive-rag worker).",
     )
     metrics: bool = Field(
         True,

@@ -1,5 +1,7 @@
 """Who speaks in a passage, as its text marks it."""
 
+import time
+
 import pytest
 
 from adaptive_rag.answer.contributions import Contributions, author_of
@@ -28,6 +30,24 @@ VOICES = (
 )
 def test_the_nearest_heading_names_the_speaker(sentence, speaker):
     assert speaker_of(candidate(VOICES), VOICES.index(sentence), sentence) == speaker
+
+
+@pytest.mark.parametrize(
+    "text", ["# Wall\n" * 3000, "# Ann Lee, baker\n\nI am.\n\n" * 800, "# Ann Lee\n\n" + "We are. " * 2500]
+)
+def test_the_headings_of_a_long_chunk_are_read_in_linear_time(text):
+    contributions, spans = Contributions(candidate(text)), sentence_spans(text, 0)
+    started = time.perf_counter()
+    for start, end in spans:
+        contributions.speaker_at(start, end)
+    assert len(spans) > 1500 and time.perf_counter() - started < 2
+
+
+def test_a_heading_that_a_sentence_follows_in_its_line_names_the_speaker():
+    text = "## Ann Lee, baker. I call it a theft.\n"
+
+    assert speaker_of(candidate(text), 0, "## Ann Lee, baker.") is None
+    assert speaker_of(candidate(text), text.index("I call"), "I call it a theft.") == "Ann Lee, baker."
 
 
 def test_a_section_that_began_before_the_chunk_names_the_speaker():

@@ -28,6 +28,14 @@ def test_it_finds_what_ask_reads(run: Run, town_index: str) -> None:
     assert found["documents"] == asked["documents"]
 
 
+def test_what_has_nothing_to_do_with_the_question_is_marked(run: Run, town_index: str) -> None:
+    for question, is_marked in (("symptoms of measles in toddlers", True), ("How high is the wall?", False)):
+        shown = run("search", question, "--index", town_index, "-k", "2").stdout
+        assert ("probably about something else" in shown) is is_marked
+    german = run("search", "Welche Kinderkrankheiten gibt es?", "--index", town_index, "-k", "2").stdout
+    assert "probably about something else" not in german
+
+
 def test_long_texts_are_cut_unless_all_is_asked_for(run: Run) -> None:
     with open("long.txt", "w") as file:
         file.write("The harbour wall is old. " * 36 + "It ends here.")

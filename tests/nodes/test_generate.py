@@ -192,7 +192,7 @@ def test_an_abstaining_answer_names_the_passages_that_were_read(node, source):
 @pytest.mark.parametrize(("chance", "outcome"), [(0.9, "answer"), (0.3, "closest"), (0.01, "abstain")])
 def test_the_confidence_and_the_trace_say_what_is_given(node, source, chance, outcome):
     output = run(node, source, made.ranked(1, 5, 0), reader=ScriptedReader({"2,340": chance}))
-    assert output["confidence"] == chance
+    assert output["confidence"] == output["messages"][-1].response_metadata["confidence"] == chance
     [decision] = decisions(output, "evidence")
     assert decision["chosen"] == outcome and f"{chance:.2f}" in decision["why"]
     headings = [decision["chosen"] for decision in decisions(output, "closest")]

@@ -70,7 +70,8 @@ class Servers:
             free.bind(("127.0.0.1", 0))
             port = free.getsockname()[1]
         address = f"http://localhost:{port}"
-        environment = {**os.environ, "ADAPTIVE_RAG_SERVER__RATE": "100000/minute", **variables}
+        settings = {"ADAPTIVE_RAG_SERVER__RATE": "100000/minute", "ADAPTIVE_RAG_SERVER__WORKERS": "1"}
+        environment = {**os.environ, **settings, **variables}
         number = self._tell(
             arguments=["serve", "--port", str(port), *options], folder=str(folder), environment=environment
         )

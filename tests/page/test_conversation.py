@@ -212,6 +212,9 @@ def test_why_and_the_closest_passages_are_there_after_loading_anew(demo: str, vi
         expect(first.get_by_text(re.compile(r"Confidence: \d+%"))).to_be_visible()
         expect(second.get_by_role("heading", name="Closest passages")).to_be_visible()
         expect(second.locator(".refusal li")).to_have_count(3)
+        page.evaluate("sessionStorage.clear()")  # as in another browser
+        page.reload()
+        expect(first.get_by_text(re.compile(r"Confidence: \d+%"))).to_be_visible()
 
 
 def test_marks_count_from_1_in_the_order_of_the_text_in_its_sources_and_in_its_copy(

@@ -19,6 +19,7 @@ from adaptive_rag.ingest import SourceFile
 from adaptive_rag.server import indexing
 from adaptive_rag.server.gate import Turns
 from adaptive_rag.server.roles import Role
+from adaptive_rag.server.settings import ServerSettings
 from adaptive_rag.server.tables import Document, Job, JobState
 from adaptive_rag.testing import ScriptedChatModel
 from tests.server.conftest import SAMPLES, Serve, add_user, work
@@ -99,6 +100,13 @@ def test_what_takes_much_time_or_memory_waits_for_the_callers_turn(
             assert client.get(path).status_code == 200
             assert len(ran) == 1, path
             ran.clear()
+        note = {"source": "ferry.md", "start": 0, "end": 5, "text": "Too early?"}
+        written = client.post(f"{document}/notes", json=note)
+        assert (written.status_code, len(ran)) == (201, 1)
+        ran.clear()
+        changed = client.patch(f"{document}/notes/{written.json()['id']}", json={"text": "Too late."})
+        assert (changed.status_code, len(ran)) == (200, 1)
+        ran.clear()
         client.delete(document)
         assert len(ran) == 1
         ran.clear()
@@ -173,6 +181,47 @@ def test_many_files_of_one_upload_are_indexed_in_turns(serve: Serve, monkeypatch
     assert states == dict.fromkeys(texts, ("indexed", 1)) | dict.fromkeys(bad, ("failed", None))
     assert sorted(map(len, turns)) == [1, 1, 3, 3, 3, 3]
     assert turns[1] == ["bob.md"] and turns[2] == turns[3]
+
+
+def test_a_large_upload_lets_other_collections_have_their_turn(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(indexing, "DOCUMENTS_PER_TURN", 2)
+    turns, build = list[list[str]](), Index.build
+
+    def note_turn(documents: list[SourceFile], *args: Any, **given: Any) -> IndexReport:
+        turns.append([document.source for document in documents])
+        return build(documents, *args, **given)
+
+    monkeypatch.setattr(Index, "build", note_turn)
+    with serve() as client:
+        for collection, names in {"large": "12345", "other": "67"}.items():
+            client.post("/api/v1/collections", json={"name": collection})
+            files = [("files", (f"{name}.md", f"The ferry {name} leaves at 7:45.")) for name in names]
+            client.post(f"/api/v1/collections/{collection}/documents", files=files).raise_for_status()
+        work(client)
+    assert turns == [["1.md", "2.md"], ["6.md", "7.md"], ["3.md", "4.md"], ["5.md"]]
+
+
+def test_the_workers_index_different_collections_side_by_side(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    both, build = threading.Barrier(2), Index.build
+
+    def meet(*args: Any, **given: Any) -> IndexReport:
+        both.wait(60)
+        return build(*args, **given)
+
+    monkeypatch.setattr(Index, "build", meet)
+    with serve() as client, ThreadPoolExecutor() as pool:
+        for collection in ("tides", "other"):
+            client.post("/api/v1/collections", json={"name": collection})
+            files = {"files": ("ferry.md", FERRY)}
+            client.post(f"/api/v1/collections/{collection}/documents", files=files).raise_for_status()
+        for _ in pool.map(work, [client] * ServerSettings.model_fields["workers"].default):
+            pass
+        with Session(client.app.state.services.engine) as db:
+            assert [job.state for job in db.scalars(select(Job))] == [JobState.DONE] * 2
 
 
 def test_a_collections_bound_holds_while_no_worker_runs(serve: Serve) -> None:

@@ -76,6 +76,9 @@ def test_a_note_is_found_again_by_its_words_and_says_when_they_are_gone(fresh: T
     assert fresh.post(notes, json=shown).json()["quote"] == "east quay.\n\n## Fares"
     for wrong in ({"quote": "west quay"}, {"start": 7, "end": 9}, {"start": 999}, {"source": "x.md"}):
         assert fresh.post(notes, json=shown | {"quote": ""} | wrong).status_code in (404, 422)
+    # Whether there is the document comes before what is wrong with the note, as with all that a path names.
+    assert fresh.post(f"{URL}/{'0' * 32}/notes", json={"text": ""}).status_code == 404
+    assert fresh.post(notes, json={"text": ""}).status_code == 422
     moved = "# Boats\n\nThere are two boats.\n\n# Ferry\n\nIt leaves\nat 7:45, as ever. A ride is free.\n"
     assert notes == f"{URL}/{upload(fresh, moved)}/notes"
     first, second, third = fresh.get(notes).json()["items"]

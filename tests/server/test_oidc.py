@@ -15,11 +15,12 @@ import pytest
 from fastapi.testclient import TestClient
 from httpx2 import Response
 from joserfc import jwt
-from joserfc.jwk import RSAKey
+from joserfc.jwk import ECKey, RSAKey
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from adaptive_rag.errors import ConfigurationError
+from adaptive_rag.server import oidc
 from adaptive_rag.server.gate import Turns
 from adaptive_rag.server.problems import USER_NAME
 from adaptive_rag.server.roles import Role
@@ -37,8 +38,9 @@ class SmallProvider(ThreadingHTTPServer):
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), _Answers)
         self.issuer = f"http://127.0.0.1:{self.server_port}"
-        self.key = RSAKey.generate_key(2048, {"kid": "one", "use": "sig"})
-        self.signing_key: Any = self.key
+        self.signing_key: Any = RSAKey.generate_key(2048, {"kid": "one", "use": "sig"})
+        self.keys, self.times_keys_were_read = [self.signing_key], 0
+        self.names_key = True
         self.algorithm = "RS256"
         self.claims: dict[str, Any] = {"sub": "1234", "preferred_username": "Ada"}
         self.metadata: dict[str, Any] = {}
@@ -63,7 +65,7 @@ class SmallProvider(ThreadingHTTPServer):
         present = int(time.time())
         standard = {"iss": self.issuer, "aud": CLIENT, "iat": present, "exp": present + 60}
         claims = {**standard, "nonce": asked["nonce"], **self.claims}
-        header = {"alg": self.algorithm, "kid": "one"}
+        header = {"alg": self.algorithm} | ({"kid": "one"} if self.names_key else {})
         if self.algorithm == "none":
             parts = (urlsafe_b64encode(json.dumps(part).encode()).decode() for part in (header, claims))
             signed = ".".join(part.rstrip("=") for part in parts) + "."
@@ -86,7 +88,8 @@ class _Answers(BaseHTTPRequestHandler):
             self.end_headers()
             return
         if self.path == "/keys":
-            self._send(200, {"keys": [self.server.key.as_dict(private=False)]})
+            self.server.times_keys_were_read += 1
+            self._send(200, {"keys": [key.as_dict(private=False) for key in self.server.keys]})
             return
         known = {
             "issuer": issuer,
@@ -278,6 +281,28 @@ def test_a_provider_that_was_another_for_a_moment_is_asked_again(
     assert browser_of(client).get(BEGIN).status_code == 503
     provider.metadata = {}
     assert come_back(browser_of(client), provider).headers["location"] == "/"
+
+
+def test_a_provider_changes_its_keys_without_naming_them(
+    client: TestClient, provider: SmallProvider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def change_key(*earlier: RSAKey) -> int:
+        provider.signing_key = RSAKey.generate_key(2048)
+        provider.keys = [ECKey.generate_key("P-256"), *earlier, provider.signing_key]
+        return come_back(browser_of(client), provider).status_code
+
+    provider.names_key = False
+    assert come_back(browser_of(client), provider).status_code == 302
+    assert change_key(provider.signing_key) == 302
+    assert provider.times_keys_were_read == 2
+    assert change_key() == 401 and provider.times_keys_were_read == 2  # too soon
+    monkeypatch.setattr(oidc, "_RENEWAL_SECONDS", 0)
+    monkeypatch.setattr(client.app.state.services.provider._client, "_renewable_at", 0)
+    assert change_key() == 302 and provider.times_keys_were_read == 3
+    provider.keys.clear()
+    provider.signing_key = RSAKey.generate_key(2048)
+    assert come_back(browser_of(client), provider).status_code == 401
+    assert change_key() == 302
 
 
 @pytest.mark.nightly

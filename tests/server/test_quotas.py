@@ -6,9 +6,12 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 from limits import parse
+from sqlalchemy import select
+from sqlalchemy.orm import Session
 
 from adaptive_rag.server import quotas, rates
 from adaptive_rag.server.roles import Role
+from adaptive_rag.server.tables import Collection, Document
 from tests.server.conftest import SAMPLES, Serve, add_samples, add_user
 from tests.server.test_access import ROUTES, filled
 
@@ -55,13 +58,14 @@ def test_who_searches_their_threads_too_often_is_told_to_come_later_and_may_stil
     assert reader.get(f"{API}/threads").status_code == 200
 
 
+DOCUMENT = "0" * 32
 LONG: list[tuple[str, dict[str, Any]]] = [
     ("feedback", OPINION | {"comment": "a" * 2001}),
     ("feedback", OPINION | {"question": "a" * 20_001}),
     ("feedback", OPINION | {"user_context": "a" * 20_001}),
     ("threads", {"title": "a" * 201}),
-    (f"documents/{'0' * 32}/notes", NOTE | {"text": "a" * 4001}),
-    (f"documents/{'0' * 32}/notes", NOTE | {"quote": "a" * 4001}),
+    (f"documents/{DOCUMENT}/notes", NOTE | {"text": "a" * 4001}),
+    (f"documents/{DOCUMENT}/notes", NOTE | {"quote": "a" * 4001}),
 ]
 
 
@@ -69,7 +73,12 @@ LONG: list[tuple[str, dict[str, Any]]] = [
 @pytest.mark.parametrize(("noun", "body"), LONG)
 def test_each_field_has_a_bound(serve: Serve, sample_index: Path, noun: str, body: dict[str, Any]) -> None:
     with serve() as client:
-        refused = reader_of(client, sample_index).post(f"{URL}/{noun}", json=body)
+        reader = reader_of(client, sample_index)
+        with Session(client.app.state.services.engine) as db:
+            [collection_id] = db.scalars(select(Collection.id))
+            db.add(Document(id=DOCUMENT, collection_id=collection_id, name="a.md", size=1, digest="0"))
+            db.commit()
+        refused = reader.post(f"{URL}/{noun}", json=body)
     assert refused.status_code == 422
     assert "must have at most" in refused.json()["detail"]
 

@@ -45,9 +45,9 @@ def test_a_thread_is_begun_continued_renamed_exported_and_deleted(client: TestCl
     assert (shown["title"], shown["collection"]) == (ASKED[0], "samples")
     assert [turn["question"] for turn in shown["turns"]] == list(ASKED)
     turn = shown["turns"][0]
-    assert {name: turn[name] for name in ("answer", "citations")} == {
-        name: first[name] for name in ("answer", "citations")
-    }
+    kept = ("answer", "citations", "confidence", "grounding", "abstained")
+    assert {name: turn[name] for name in kept} == {name: first[name] for name in kept}
+    assert 0 < turn["confidence"] <= 1
     assert (turn["number"], turn["route"], turn["abstained"]) == (1, "factual", False)
     assert client.patch(thread, json={"title": " Floods "}).json()["title"] == "Floods"
     for blank in ("", " \t", "\u00a0\u2003", "\u200b", "\u3164\u202e\u00ad"):

@@ -98,8 +98,12 @@ def _find_notes(row: Document, call: CollectionCall, window: Window) -> Page[Not
 
 
 @router.post("", status_code=201, dependencies=[count("change")])
-def write_note(new: NewNote, row: ReadableDocument, call: ReadCall) -> NoteShown:
+async def write_note(new: NewNote, row: ReadableDocument, call: ReadCall) -> NoteShown:
     """Add a note to words of a document."""
+    return await TEXT_READS.run(call.caller.id, _write_note, new, row, call)
+
+
+def _write_note(new: NewNote, row: Document, call: CollectionCall) -> NoteShown:
     check_quota(call.db, call.caller, "notes")
     release_connection(call.db)
     _, chunks = read_document_chunks(call, row, new.source)
@@ -112,8 +116,12 @@ def write_note(new: NewNote, row: ReadableDocument, call: ReadCall) -> NoteShown
 
 
 @router.patch("/{note}", dependencies=[count("change")])
-def change_note(changed: NoteText, note: OwnNote, row: ReadableDocument, call: ReadCall) -> NoteShown:
+async def change_note(changed: NoteText, note: OwnNote, row: ReadableDocument, call: ReadCall) -> NoteShown:
     """Change the text of a note of yours; its position stays the same."""
+    return await TEXT_READS.run(call.caller.id, _change_note, changed, note, row, call)
+
+
+def _change_note(changed: NoteText, note: Note, row: Document, call: CollectionCall) -> NoteShown:
     note.text, note.changed = changed.text, now()
     call.db.commit()
     return _describe_notes(call, row, [note])[0]

@@ -59,7 +59,7 @@ export async function openThread(id) {
 
 /** Return a turn of a stored thread as the page shows it. @param {any} stored the thread @param {any} turn @returns {Turn} */
 function toTurn(stored, turn) {
-  const { steps = [], analysis, passages = [], ...facts } = loadDetails(stored.id, turn.id);
+  const { steps = [], analysis, passages = [] } = loadDetails(stored.id, turn.id);
   return {
     ...newTurn(stored.collections, turn.question),
     userContext: turn.user_context,
@@ -69,10 +69,11 @@ function toTurn(stored, turn) {
     analysis,
     passages,
     answer: {
-      ...facts,
       parts: turn.parts,
       citations: turn.citations,
       query_type: turn.route,
+      confidence: turn.confidence,
+      grounding: turn.grounding,
       abstained: turn.abstained,
       trace: steps.length
         ? steps.map(({ record }) => record ?? {})

@@ -1,12 +1,11 @@
 /** Store how answers were found, which the server does not keep: for threads that are opened again while the tab is open. */
 const KEY_PREFIX = "adaptive-rag.way";
 
-/** @typedef {Partial<Pick<Turn, "steps" | "analysis" | "passages"> & Pick<Answer, "confidence" | "grounding">>} AnswerDetails */
+/** @typedef {Partial<Pick<Turn, "steps" | "analysis" | "passages">>} AnswerDetails */
 
 /** Store how a turn was answered. @param {Turn} turn of a stored thread */
-export function storeDetails({ thread, id, steps, analysis, passages, answer }) {
-  const { confidence, grounding } = answer ?? {};
-  const details = JSON.stringify({ steps, analysis, passages, confidence, grounding });
+export function storeDetails({ thread, id, steps, analysis, passages }) {
+  const details = JSON.stringify({ steps, analysis, passages });
   try {
     sessionStorage.setItem(`${KEY_PREFIX}.${thread}.${id}`, details);
   } catch {
