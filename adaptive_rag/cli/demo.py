@@ -23,8 +23,7 @@ def demo(
     model: options.Model = None,
     trace: options.Trace = False,
     copy: Annotated[
-        Path | None,
-        Option("--copy", help="Only copy the sample documents there.", metavar="FOLDER"),
+        Path | None, Option("--copy", help="Only copy the sample documents there.", metavar="FOLDER")
     ] = None,
 ) -> None:
     """Ask the sample documents a question of each type."""

@@ -29,8 +29,7 @@ Index = Annotated[
     str | None, Option("--index", "-i", help="Folder or URI of the index.", show_default=".adaptive-rag")
 ]
 Docs = Annotated[
-    list[Path] | None,
-    Option("--docs", "-d", help="Answer only from these files.", metavar="PATH"),
+    list[Path] | None, Option("--docs", "-d", help="Answer only from these files.", metavar="PATH")
 ]
 UserContext = Annotated[
     str, Option("--context", "-c", help="Who asks, or in what situation.", metavar="TEXT")
@@ -51,10 +50,7 @@ Assignments = Annotated[list[str] | None, Option("--set", help="Any other settin
 Data = Annotated[
     Path | None,
     Option(
-        "--data",
-        help="Data folder of the web server.",
-        show_default=".adaptive-rag-server",
-        file_okay=False,
+        "--data", help="Data folder of the web server.", show_default=".adaptive-rag-server", file_okay=False
     ),
 ]
 Json = Annotated[bool, Option("--json", help="Print one JSON object and nothing else.")]
@@ -72,8 +68,7 @@ class AskOptions:
     index: Index = None
     context: UserContext = ""
     where: Annotated[
-        str | None,
-        Option("--where", "-w", help="Restrict the search: 'kind = pdf'.", metavar="CONDITION"),
+        str | None, Option("--where", "-w", help="Restrict the search: 'kind = pdf'.", metavar="CONDITION")
     ] = None
     recipe: Recipe = None
     model: Model = None

@@ -123,10 +123,7 @@ def _route_file(file: Path, terms: Ontology | None, as_json: bool) -> None:
 
 
 def _analyse(
-    texts: Sequence[str],
-    contexts: Sequence[str],
-    histories: Sequence[Sequence[Turn]],
-    terms: Ontology | None,
+    texts: Sequence[str], contexts: Sequence[str], histories: Sequence[Sequence[Turn]], terms: Ontology | None
 ) -> list[QueryAnalysis]:
     """Analyse questions as `ask` does, with the thresholds from the environment and the config file."""
     from adaptive_rag.analysis import analyse_batch

@@ -82,7 +82,7 @@ def read_version(location: Location, table: str, version: int) -> TableVersion:
 def seal_files(
     location: Location, table: str, version: int, known_seals: Mapping[str, Seal]
 ) -> dict[str, Seal]:
-    """Return the sizes and checksums of the files of a version; files in `known` are not read again."""
+    """Return the sizes and checksums of the files of a version; `known_seals` are not computed again."""
     table_version = read_version(location, table, version)
     expected_sizes = {table_version.file: 0}
     for fragment in table_version.fragments:
@@ -128,7 +128,7 @@ def changed_files(location: Location, files: Mapping[str, Seal], *, contents: bo
 
 
 def refuse_damage(location: Location, manifest: Manifest, checked_files: Collection[str] = ()) -> None:
-    """Raise an error if files of an index are missing or changed; files in `known` are not checked.
+    """Raise an error if files of an index are missing or changed, except `checked_files`.
 
     Contents are compared if the table is small enough to be read into memory, since they are read then
     anyway. For a larger table, and in a bucket, only sizes are compared.

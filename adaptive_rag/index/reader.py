@@ -22,10 +22,7 @@ from adaptive_rag.index.open_index import Restriction
 from adaptive_rag.index.row_reader import RowReader, sql_in
 from adaptive_rag.index.shared_cache import SharedCache
 from adaptive_rag.index.store_errors import explain_read_errors
-from adaptive_rag.index.table import (
-    ID,
-    TEXT,
-)
+from adaptive_rag.index.table import ID, TEXT
 from adaptive_rag.ingest.archives import owners_of
 from adaptive_rag.state import Candidate
 from adaptive_rag.text.vectors import Vectors

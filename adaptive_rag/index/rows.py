@@ -15,15 +15,7 @@ from adaptive_rag.index.files import Fragment
 from adaptive_rag.index.manifest import Settings
 from adaptive_rag.index.neighbours import VECTOR
 from adaptive_rag.index.store_errors import explain_read_errors, first_line
-from adaptive_rag.index.table import (
-    CHUNK_COLUMNS,
-    DOC,
-    ID,
-    SENTENCE_COLUMNS,
-    SENTENCE_DIMENSION,
-    TEXT,
-    VIEWS,
-)
+from adaptive_rag.index.table import CHUNK_COLUMNS, DOC, ID, SENTENCE_COLUMNS, SENTENCE_DIMENSION, TEXT, VIEWS
 from adaptive_rag.text.vectors import Vectors
 
 if TYPE_CHECKING:

@@ -16,13 +16,7 @@ from adaptive_rag.index.cache import EmbeddingCache
 from adaptive_rag.index.cluster import Cluster
 from adaptive_rag.index.files import changed_files, damage_error, seal_files
 from adaptive_rag.index.location import Location
-from adaptive_rag.index.manifest import (
-    Manifest,
-    Seal,
-    SourceRecord,
-    concurrent_write_error,
-    count_chunks,
-)
+from adaptive_rag.index.manifest import Manifest, Seal, SourceRecord, concurrent_write_error, count_chunks
 from adaptive_rag.index.plan import Plan, Work, content_key
 from adaptive_rag.index.postgres.database import Database
 from adaptive_rag.index.postgres.writer import DatabaseWriter

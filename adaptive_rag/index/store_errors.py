@@ -60,7 +60,7 @@ def explain_write_errors(uri: str) -> Iterator[None]:
 
 @contextmanager
 def explain_read_errors(uri: str, part: str) -> Iterator[None]:
-    """Turn an error of the store during reading into a readable one; `what` names what is read.
+    """Turn an error of the store during reading into a readable one; `part` names what is read.
 
     Raises:
         IndexDamagedError: reading failed.

@@ -110,10 +110,7 @@ def test_a_bad_question_is_refused_before_documents_are_indexed(run: Run) -> Non
         (("--set", "embeddings=onnx:/nowhere/other"), "other"),
         (("--route", "sideways"), "route = 'sideways' is not usable: expected one of factual, analytical"),
         (("--profile", "reckless"), "profile = 'reckless' is not usable: expected 'conservative'"),
-        (
-            ("--set", "colour=red"),
-            "'colour' is not a setting. Did you mean ",
-        ),
+        (("--set", "colour=red"), "'colour' is not a setting. Did you mean "),
         (("--set", "hedge"), "expected NAME=VALUE"),
         (("--set", "k=many"), "k = 'many' is not usable"),
         (("--set", "ontology=nowhere.yaml"), "nowhere.yaml"),

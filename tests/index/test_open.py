@@ -114,9 +114,7 @@ def test_a_run_that_read_nothing_leaves_nothing_to_ask() -> None:
         narrow_to(IndexReport(), "kb", None)
 
 
-def test_the_first_question_does_not_open_the_index_of_the_run_again(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_the_first_question_does_not_open_the_index_of_the_run_again(monkeypatch: pytest.MonkeyPatch) -> None:
     report = build("kb", "a", "b")
     opened: list[str] = []
     monkeypatch.setitem(STORES, "", lambda uri, model: opened.append(uri) or Index.open(uri, model))

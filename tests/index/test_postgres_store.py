@@ -42,14 +42,7 @@ from adaptive_rag.index.sources import list_sources, read_chunks, remove_sources
 from adaptive_rag.ingest import SourceText
 from adaptive_rag.query.spelling import correct_spelling
 from adaptive_rag.samples import SAMPLE_QUESTIONS, samples_path
-from adaptive_rag.source import (
-    ChunkSource,
-    FiltersChunks,
-    HoldsWords,
-    ListsChunks,
-    ListsSources,
-    SpellsWords,
-)
+from adaptive_rag.source import ChunkSource, FiltersChunks, HoldsWords, ListsChunks, ListsSources, SpellsWords
 from adaptive_rag.where import read_where
 from tests.cli.conftest import Run, parsed, run  # noqa: F401
 from tests.index.made import HashEmbeddings, build, open_index, texts_in, write_files

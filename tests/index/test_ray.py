@@ -76,11 +76,7 @@ def cluster() -> Iterator[Any]:
             simulated.shutdown()
 
 
-NODE = {
-    "num_cpus": 1,
-    "memory": 2_000_000_000,
-    "object_store_memory": 100_000_000,
-}
+NODE = {"num_cpus": 1, "memory": 2_000_000_000, "object_store_memory": 100_000_000}
 
 
 @pytest.fixture
@@ -238,11 +234,7 @@ def test_the_command_starts_a_cluster_of_its_own(tmp_path: Path) -> None:
     write_files(tmp_path / "docs", OLD)
     command = [sys.executable, "-m", "adaptive_rag", "index", "docs", "--index", "kb", "--ray", "local"]
     done = subprocess.run(
-        command,
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        text=True,
-        capture_output=True,
+        command, cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(ROOT)}, text=True, capture_output=True
     )
     assert done.returncode == 0, done.stderr
     assert "12 added" in done.stdout and done.stderr == ""

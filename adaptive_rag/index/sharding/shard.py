@@ -171,12 +171,7 @@ class Shard:
         return self._count_words(index.reader(), words)
 
     def search(
-        self,
-        index: Index,
-        queries: Sequence[Sequence[str]],
-        vectors: Vectors,
-        limit: int,
-        counts: Counts,
+        self, index: Index, queries: Sequence[Sequence[str]], vectors: Vectors, limit: int, counts: Counts
     ) -> list[list[Candidate]]:
         """Return, for each query, the union of its best `limit` chunks by vector and by words.
 
