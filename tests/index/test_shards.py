@@ -283,7 +283,7 @@ def test_actors_answer_a_whole_question_and_go_on_when_they_are_killed(
     expected = ask(samples[0])
     assert ask(samples[1], retrieval={"ray": "auto"}) == expected
     index: Any = open_source(str(samples[1]), ray="auto")
-    actors = index._shards._actors
+    actors = index._call_shards.__self__._actors
     before = index.search(["sea wall"], limit=10)
     pinned = index.at(index.version)
     for process in ray.get([actor.__ray_call__.remote(lambda _: os.getpid()) for actor in actors]):

@@ -15,20 +15,18 @@ from adaptive_rag.index.sharding.shard import Shard
 CALLS_AT_ONCE, ANSWER_SECONDS = 8, 120.0
 
 
-def hold_shards(address: str, uris: Sequence[str], disk_cache: DiskCache | None) -> ShardActors:
-    """Open the shards of an index in actors of a cluster, which hold them until this process ends."""
-    ray, _ = connect_cluster(address, "Shards held by Ray")
-    check_nodes(ray, ())
-    return ShardActors(ray, uris, disk_cache)
-
-
 class ShardActors:
-    """The shards of an index, each in an actor; actors are spread over all nodes and restarted if lost."""
+    """The shards of an index, each in an actor that holds it until this process ends.
 
-    def __init__(self, ray: Any, uris: Sequence[str], disk_cache: DiskCache | None) -> None:
-        self._ray, self._uris = ray, uris
+    The actors are spread over all nodes of the cluster and restarted if lost.
+    """
+
+    def __init__(self, address: str, uris: Sequence[str], disk_cache: DiskCache | None) -> None:
+        self._uris = uris
+        self._ray, _ = connect_cluster(address, "Shards held by Ray")
+        check_nodes(self._ray, ())
         options = {"max_restarts": -1, "max_task_retries": 1, "max_concurrency": CALLS_AT_ONCE}
-        actor = ray.remote(Shard).options(**options, scheduling_strategy="SPREAD")
+        actor = self._ray.remote(Shard).options(**options, scheduling_strategy="SPREAD")
         self._actors = [actor.remote(uri, disk_cache) for uri in uris]
 
     def call(self, calls: Mapping[int, tuple[Any, ...]]) -> dict[int, Any]:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import copy
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 from cachetools import LRUCache
@@ -36,15 +36,8 @@ from adaptive_rag.where import Kind, Where
 # Cache sizes: chunk ids with their shard, words with their counts, and states with such counts.
 PLACES_KEPT, WORDS_KEPT, STATES_KEPT = 65_536, 65_536, 16
 
-Call = tuple[Any, ...]
-
-
-class Shards(Protocol):
-    """The shards of an index, in this process or elsewhere."""
-
-    def call(self, calls: Mapping[int, Call]) -> dict[int, Any]:
-        """Call `Shard.call` of several shards in parallel, and return the results by shard number."""
-        ...
+# Calls `Shard.call` of several shards in parallel: shard number -> arguments, and shard number -> result.
+CallShards: TypeAlias = Callable[[Mapping[int, tuple[Any, ...]]], dict[int, Any]]
 
 
 @cache
@@ -53,18 +46,10 @@ def _thread_pool() -> ThreadPoolExecutor:
     return ThreadPoolExecutor(8, thread_name_prefix="shard")
 
 
-class LocalShards:
-    """The shards of an index, opened in this process."""
-
-    def __init__(self, calls: Sequence[Callable[..., Any]]) -> None:
-        """Use the `call` method of each shard."""
-        self._calls = calls
-
-    def call(self, calls: Mapping[int, Call]) -> dict[int, Any]:
-        """Call several shards in parallel, and return the results by shard number."""
-        pool = _thread_pool()
-        futures = {number: pool.submit(self._calls[number], *call) for number, call in calls.items()}
-        return {number: future.result() for number, future in futures.items()}
+def call_local(shards: Sequence[Callable[..., Any]], calls: Mapping[int, tuple[Any, ...]]) -> dict[int, Any]:
+    """Call shards of this process in parallel, given the `call` method of each."""
+    futures = {number: _thread_pool().submit(shards[number], *call) for number, call in calls.items()}
+    return {number: future.result() for number, future in futures.items()}
 
 
 class ShardedIndex(OpenedIndex):
@@ -76,10 +61,10 @@ class ShardedIndex(OpenedIndex):
     """
 
     def __init__(
-        self, uri: str, shards: Shards, shard_count: int, embeddings: Embeddings, dimension: int
+        self, uri: str, call_shards: CallShards, shard_count: int, embeddings: Embeddings, dimension: int
     ) -> None:
         super().__init__(uri, embeddings)
-        self._shards, self._shard_count, self._dimension = shards, shard_count, dimension
+        self._call_shards, self._shard_count, self._dimension = call_shards, shard_count, dimension
         self._pinned: tuple[str, ...] | None = None
         self._lock = threading.Lock()
         self._shard_of_chunk: LRUCache[str, int] = LRUCache(PLACES_KEPT)
@@ -127,12 +112,14 @@ class ShardedIndex(OpenedIndex):
                     f"Rebuild the index: adaptive-rag index PATH --index {quoted(location.uri)} --rebuild"
                 )
         model = load_model_of(location.uri, settings[0].embeddings, embeddings)
-        shards: Shards = LocalShards([Shard(shard_uri, disk_cache).call for shard_uri in uris])
+        call_shards: CallShards = partial(
+            call_local, [Shard(shard_uri, disk_cache).call for shard_uri in uris]
+        )
         if ray is not None:
-            from adaptive_rag.index.sharding.actors import hold_shards
+            from adaptive_rag.index.sharding.actors import ShardActors
 
-            shards = hold_shards(ray, uris, disk_cache)
-        opened = cls(location.uri, shards, len(uris), model, settings[0].dimension)
+            call_shards = ShardActors(ray, uris, disk_cache).call
+        opened = cls(location.uri, call_shards, len(uris), model, settings[0].dimension)
         opened.stores_sentences = bool(settings[0].sentence_vectors)
         return opened
 
@@ -157,14 +144,8 @@ class ShardedIndex(OpenedIndex):
             nearest = _top(hits, "dense", limit)
             by_words = [hit for hit in _top(hits, "sparse", limit) if hit["scores"]["sparse"] > 0]
             results.append(list({hit["id"]: hit for hit in (*nearest, *by_words)}.values()))
-        self._remember_shards(
-            {
-                hit["id"]: shard
-                for shard, hits_by_query in enumerate(hits_by_shard)
-                for hits in hits_by_query
-                for hit in hits
-            }
-        )
+        for shard, hits_by_query in enumerate(hits_by_shard):
+            self._remember_shard((hit["id"] for hits in hits_by_query for hit in hits), shard)
         return results
 
     def prepare(self, texts: Sequence[str], also_compared: Sequence[str] = ()) -> None:
@@ -189,7 +170,7 @@ class ShardedIndex(OpenedIndex):
         """Iterate over all chunks, shard by shard."""
         pinned = self._pin()
         for number in range(self._shard_count):
-            yield from pinned._call_one(number, "chunks")
+            yield from pinned._call("chunks", {number: ()})[number]
 
     def sources(self) -> dict[str, int]:
         """Return the indexed sources and the number of chunks of each."""
@@ -214,7 +195,8 @@ class ShardedIndex(OpenedIndex):
 
     def record(self, source: str) -> SourceRecord | None:
         """Return the record of a document; None if no document has this name."""
-        record: SourceRecord | None = self._call_one(shard_of(source, self._shard_count), "record", source)
+        number = shard_of(source, self._shard_count)
+        record: SourceRecord | None = self._call("record", {number: (source,)})[number]
         return record
 
     def info(self) -> dict[str, Any]:
@@ -238,23 +220,22 @@ class ShardedIndex(OpenedIndex):
     def _pin(self) -> ShardedIndex:
         return self if self._pinned else self.at(self.version)
 
+    def _unrestricted(self) -> Self:
+        whole = copy.copy(self)
+        whole._restrictions = ()
+        return whole
+
     def _call_all(self, method: str, *args: Any) -> list[Any]:
         """Call a method on every shard, and return the results in shard order."""
+        return [*self._call(method, dict.fromkeys(range(self._shard_count), args)).values()]
+
+    def _call(self, method: str, args_of: Mapping[int, tuple[Any, ...]]) -> dict[int, Any]:
+        """Call a method on some shards, by number with its arguments, and return the results by number."""
+        versions = self._pinned or [None] * self._shard_count
         restrictions = self._shard_restrictions()
-        results = self._shards.call(
-            {
-                number: self._make_call(number, restrictions, method, *args)
-                for number in range(self._shard_count)
-            }
+        return self._call_shards(
+            {number: (versions[number], restrictions, method, *args) for number, args in args_of.items()}
         )
-        return [results[number] for number in range(self._shard_count)]
-
-    def _call_one(self, number: int, method: str, *args: Any) -> Any:
-        call = self._make_call(number, self._shard_restrictions(), method, *args)
-        return self._shards.call({number: call})[number]
-
-    def _make_call(self, number: int, restrictions: Restrictions, method: str, *args: Any) -> Call:
-        return (self._pinned[number] if self._pinned else None, restrictions, method, *args)
 
     def _shard_restrictions(self) -> Restrictions:
         """Return the restrictions; each condition also gets the kinds of the fields over all shards."""
@@ -269,10 +250,8 @@ class ShardedIndex(OpenedIndex):
         return self._known_kinds.get(self._pinned, self._find_kinds) if self._pinned else self._find_kinds()
 
     def _find_kinds(self) -> tuple[tuple[str, Kind], ...]:
-        unrestricted = copy.copy(self)
-        unrestricted._restrictions = ()
         kinds: dict[str, Kind] = {}
-        for shard_kinds in unrestricted._call_all("kinds"):
+        for shard_kinds in self._unrestricted()._call_all("kinds"):
             for name, kind in shard_kinds.items():
                 kinds[name] = kind if kinds.get(name, kind) == kind else "text"
         return tuple({name: kinds.get(name, "text") for name in (*OWN_FIELDS, *kinds)}.items())
@@ -295,24 +274,19 @@ class ShardedIndex(OpenedIndex):
 
     def _by_id(self, method: str, ids: Sequence[str]) -> list[Any]:
         """Call a method on the shard of each chunk, and return the results in the order of the ids."""
-        pinned = self._pin()
+        whole = self._pin()._unrestricted()
         with self._lock:
             shard_of_chunk = {id_: self._shard_of_chunk[id_] for id_ in ids if id_ in self._shard_of_chunk}
         if unknown := [id_ for id_ in dict.fromkeys(ids) if id_ not in shard_of_chunk]:
-            for number, known_ids in enumerate(pinned._call_all("has", unknown)):
+            for number, known_ids in enumerate(whole._call_all("has", unknown)):
                 shard_of_chunk |= dict.fromkeys(known_ids, number)
-            self._remember_shards(shard_of_chunk)
+                self._remember_shard(known_ids, number)
         if missing := [id_ for id_ in ids if id_ not in shard_of_chunk]:
             raise KeyError(f"No chunk has the id {missing[0]!r}.")
         ids_of_shard: dict[int, list[str]] = {}
         for id_ in dict.fromkeys(ids):
             ids_of_shard.setdefault(shard_of_chunk[id_], []).append(id_)
-        results = self._shards.call(
-            {
-                number: pinned._make_call(number, (), method, shard_ids)
-                for number, shard_ids in ids_of_shard.items()
-            }
-        )
+        results = whole._call(method, {number: (shard_ids,) for number, shard_ids in ids_of_shard.items()})
         values = {
             id_: value
             for number, shard_ids in ids_of_shard.items()
@@ -320,9 +294,9 @@ class ShardedIndex(OpenedIndex):
         }
         return [values[id_] for id_ in ids]
 
-    def _remember_shards(self, shard_of_chunk: Mapping[str, int]) -> None:
+    def _remember_shard(self, ids: Iterable[str], number: int) -> None:
         with self._lock:
-            self._shard_of_chunk.update(shard_of_chunk)
+            self._shard_of_chunk.update(dict.fromkeys(ids, number))
 
 
 def _top(hits: Sequence[Candidate], score: str, limit: int) -> list[Candidate]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
 from cachetools import LRUCache, cached
@@ -13,7 +14,7 @@ from adaptive_rag.errors import IndexMismatchError
 from adaptive_rag.index.index import MAX_OPEN, Index
 from adaptive_rag.index.manifest import SourceRecord
 from adaptive_rag.index.sharding.shard import Condition, Restrictions, Shard
-from adaptive_rag.index.sharding.source import LocalShards, ShardedIndex
+from adaptive_rag.index.sharding.source import ShardedIndex, call_local
 from adaptive_rag.state import Chunk
 
 AnyChunk = TypeVar("AnyChunk", bound=Chunk)
@@ -48,7 +49,7 @@ class UnitedIndex(ShardedIndex):
         description = " + ".join(f"{name}: {index!r}" for name, index in indexes.items())
         super().__init__(
             description,
-            LocalShards([member.call for member in members]),
+            partial(call_local, [member.call for member in members]),
             len(members),
             first_index.embeddings,
             models.pop()[1],
@@ -60,7 +61,8 @@ class UnitedIndex(ShardedIndex):
         """Return the record of a document; None if no document has this name."""
         for number, prefix in enumerate(self._prefixes):
             if source.startswith(prefix):
-                record: SourceRecord | None = self._call_one(number, "record", source.removeprefix(prefix))
+                args = (source.removeprefix(prefix),)
+                record: SourceRecord | None = self._call("record", {number: args})[number]
                 return record
         return None
 
