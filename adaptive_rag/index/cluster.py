@@ -85,11 +85,7 @@ def open_cluster(address: str, work: Sequence[Work]) -> Iterator[Any]:
 def run_each(address: str, function: Callable[..., Any], calls: Mapping[str, Sequence[Any]]) -> Iterator[Any]:
     """Run a function on workers, once for each list of arguments, and yield the results as they come.
 
-    If a worker is lost, another one gets its call.
-
-    Raises:
-        IndexingError: the worker of one call was lost on every retry.
-        ConfigurationError, MissingExtraError: as in `open_cluster`.
+    If a worker is lost, another one gets its call, `RETRIES` times.
     """
     with open_cluster(address, ()) as ray:
         task = ray.remote(num_cpus=1, memory=TASK_MEMORY, max_retries=RETRIES)(function)
@@ -126,10 +122,10 @@ def connect_cluster(address: str, purpose: str) -> tuple[Any, bool]:
         # Otherwise Ray tries for a quarter of an hour to reach an address without a cluster; one try is 40 s.
         os.environ.setdefault("RAY_NUM_REDIS_GET_RETRIES", "1")
     ray: Any = import_extra("ray", extra="ray", purpose=purpose)
-    is_ours = not ray.is_initialized()
-    if is_ours:
-        _connect(ray, address)
-    return ray, is_ours
+    if ray.is_initialized():
+        return ray, False
+    _connect(ray, address)
+    return ray, True
 
 
 class Cluster:
@@ -196,7 +192,8 @@ class Cluster:
                         if len(batch) > 1:
                             waiting += [[item] for item in batch]
                             continue
-                        yield Failure(batch[0].source, _explain_lost_worker())
+                        reason = f"ended the worker that indexed it, {RETRIES + 1} times"
+                        yield Failure(batch[0].source, f"{reason}. Index it without --ray to see why")
                         meter.finish_source(batch[0].size)
         finally:
             for reference in running:
@@ -236,9 +233,8 @@ class Cluster:
         if node not in self._names:
             name_of = {entry["NodeID"]: entry["NodeName"] for entry in self._ray.nodes()}
             count = Counter(name_of.values())
-            self._names |= {
-                id_: name if count[name] == 1 else f"{name}/{id_[:6]}" for id_, name in name_of.items()
-            }
+            for id_, name in name_of.items():
+                self._names[id_] = name if count[name] == 1 else f"{name}/{id_[:6]}"
         return self._names[node]
 
 
@@ -361,7 +357,7 @@ def check_nodes(ray: Any, work: Sequence[Work]) -> None:
             f"No node of the Ray cluster has a core and {TASK_MEMORY / 1e9:g} GB of memory, which a task "
             "takes. Start nodes with more: ray start --address HOST:PORT --memory BYTES"
         )
-    own_version, files = metadata.version("adaptive-rag"), list[tuple[str, int]]()
+    own_version, files = metadata.version(PACKAGE), list[tuple[str, int]]()
     for item in work:
         if item.file is not None and item.stamp is not None and len(files) < FILES_CHECKED:
             files.append((os.path.abspath(on_disk(item.file.path)), item.stamp.size))
@@ -392,11 +388,6 @@ def check_nodes(ray: Any, work: Sequence[Work]) -> None:
             )
 
 
-def _explain_lost_worker() -> str:
-    times = f"{RETRIES + 1} time{'s' * (RETRIES > 0)}"
-    return f"ended the worker that indexed it, {times}. Index it without --ray to see why"
-
-
 def _wait_for_nodes(ray: Any) -> int:
     """Wait until the cluster has a usable node, and return how many tasks it can run at a time."""
     started = time.monotonic()
@@ -413,7 +404,4 @@ def _wait_for_nodes(ray: Any) -> int:
 def _count_slots(nodes: Sequence[Mapping[str, Any]]) -> int:
     """Return how many tasks fit on the cores and the memory of the nodes."""
     resources = [node["Resources"] for node in nodes if node["Alive"]]
-    return sum(
-        int(min(node_resources.get("CPU", 0), node_resources.get("memory", 0) // TASK_MEMORY))
-        for node_resources in resources
-    )
+    return sum(int(min(each.get("CPU", 0), each.get("memory", 0) // TASK_MEMORY)) for each in resources)

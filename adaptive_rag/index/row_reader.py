@@ -19,7 +19,6 @@ from adaptive_rag.index.table import (
     CHUNK_COLUMNS,
     ID,
     SENTENCE_COLUMNS,
-    SENTENCE_DIMENSION,
     VIEWS,
     StoredChunk,
     connect,
@@ -104,7 +103,7 @@ class RowReader:
             columns = self._take(list(unread), SENTENCE_COLUMNS)
             with explain_read_errors(self._uri, "its sentences"):
                 spans, vectors = (columns[name].to_pylist() for name in SENTENCE_COLUMNS)
-                unpacked = unpack_sentences(spans, vectors, SENTENCE_DIMENSION)
+                unpacked = unpack_sentences(spans, vectors)
             for row, sentences in zip(columns["_rowid"].to_pylist(), unpacked, strict=True):
                 unread[row].sentences = sentences
         elif unread:
@@ -119,21 +118,18 @@ class RowReader:
 
     def chunks(self, selection: Ids | None = None) -> Iterator[Chunk]:
         """Yield all chunks, or those of the selected rows; they are read in batches."""
-        if selection is not None:
-            for start in range(0, len(selection), ROWS_PER_READ):
-                with explain_read_errors(self._uri, "its table"):
-                    rows = self._take(selection[start : start + ROWS_PER_READ].tolist(), CHUNK_COLUMNS)
-                    chunks = [self._chunk(row) for row in rows.select(CHUNK_COLUMNS).to_pylist()]
-                yield from chunks
-            return
-        query = self.table.search().select(CHUNK_COLUMNS).limit(self.manifest.chunks or 1)
-        batches = query.to_batches(ROWS_PER_READ)
+        if selection is None:
+            query = self.table.search().select(CHUNK_COLUMNS).limit(self.manifest.chunks or 1)
+            batches = query.to_batches(ROWS_PER_READ)
+        else:
+            starts = range(0, len(selection), ROWS_PER_READ)
+            parts = (selection[start : start + ROWS_PER_READ].tolist() for start in starts)
+            batches = (self._take(rows, CHUNK_COLUMNS).select(CHUNK_COLUMNS) for rows in parts)
         while True:
             with explain_read_errors(self._uri, "its table"):
-                batch = next(batches, None)
-                chunks = [] if batch is None else [self._chunk(row) for row in batch.to_pylist()]
-            if batch is None:
-                return
+                if (batch := next(batches, None)) is None:
+                    return
+                chunks = [self._chunk(row) for row in batch.to_pylist()]
             yield from chunks
 
     @property

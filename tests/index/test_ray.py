@@ -219,7 +219,7 @@ def test_a_file_that_ends_every_worker_fails_alone(
     report = build(docs, tmp_path / "kb", embeddings=PoisonedEmbeddings(), ray="auto")
     [failure] = report.failed
     assert failure.source.endswith("b.txt")
-    assert failure.reason.startswith("ended the worker that indexed it, 1 time.")
+    assert failure.reason.startswith("ended the worker that indexed it, 1 times. ")
     assert texts_of(tmp_path / "kb") == ["A note.", "A tide."]
 
 

@@ -25,7 +25,7 @@ from adaptive_rag.index.postgres.state import DatabaseState
 from adaptive_rag.index.postgres.versions import HeldVersion, HeldVersions
 from adaptive_rag.index.postgres.writer import LANGUAGE
 from adaptive_rag.index.reader import WORDS_PER_QUERY
-from adaptive_rag.index.table import SENTENCE_DIMENSION, StoredChunk, unpack_sentences, unpack_views
+from adaptive_rag.index.table import StoredChunk, unpack_sentences, unpack_views
 from adaptive_rag.index.vectorize import embed_sentences, load_model_of, refuse_dimension
 from adaptive_rag.source import Sentences
 from adaptive_rag.state import Candidate, Chunk
@@ -107,16 +107,11 @@ class PostgresIndex(OpenedIndex):
             results = []
             for lexemes, vector in zip(to_lexemes(cursor, queries), vectors, strict=True):
                 nearest = find_nearest(cursor, state.table, vector, max(1, limit), condition, values)
-                query_values = {
-                    "nearest": nearest,
-                    "lexemes": lexemes,
-                    "weights": state.weights(cursor, lexemes),
-                }
+                weights = state.weights(cursor, lexemes)
+                query_values = {"nearest": nearest, "lexemes": lexemes, "weights": weights}
                 rows = cursor.execute(sql, {**shared_values, **query_values}).fetchall()
-                stored_chunks = self._cache_rows([row[:-1] for row in rows], state)
-                hits = [
-                    stored.scored(vector, row[-1]) for stored, row in zip(stored_chunks, rows, strict=True)
-                ]
+                scored = zip(self._cache_rows([row[:-1] for row in rows], state), rows, strict=True)
+                hits = [stored.scored(vector, row[-1]) for stored, row in scored]
                 results.append(sorted(hits, key=lambda hit: (-hit["scores"]["dense"], hit["id"])))
         return results
 
@@ -145,8 +140,7 @@ class PostgresIndex(OpenedIndex):
                 rows = [row for row in cursor if row[1] is not None]
             if rows:
                 read_ids, spans, vectors = zip(*rows, strict=True)
-                unpacked = unpack_sentences(spans, vectors, SENTENCE_DIMENSION)
-                for id_, sentences in zip(read_ids, unpacked, strict=True):
+                for id_, sentences in zip(read_ids, unpack_sentences(spans, vectors), strict=True):
                     unread[id_].sentences = sentences
         unstored = [stored for stored in unread.values() if stored.sentences is None]
         embedded = embed_sentences([stored.chunk for stored in unstored])
