@@ -55,9 +55,8 @@ def chat(
         rag = AdaptiveRAG(
             **ask_options.settings(user_id=user), checkpointer=threads.saver, store=threads.store
         )
-        conversation = _Conversation(
-            rag, threads, check_name(name or _default_name(ask_options)), ask_options, user
-        )
+        conversation_name = check_name(name or _default_name(ask_options))
+        conversation = _Conversation(rag, threads, conversation_name, ask_options, user)
         source_of(rag.context)  # without an index there is nothing to talk with
         conversation.greet()
         while (line := _read_line()) is not None:
@@ -107,10 +106,8 @@ class _Conversation:
         values = self._rag.graph.get_state(self._config()).values  # type: ignore[arg-type]
         turns = len(values.get("messages", [])) // 2
         length = f", {format_count(turns, 'question')} so far" if turns else ", new"
-        model = self._rag.context.model
-        answers = (
-            f"answers by {model}" if model else "no chat model is configured: answers quote the documents"
-        )
+        model, local = self._rag.context.model, "no chat model is configured: answers quote the documents"
+        answers = f"answers by {model}" if model else local
         _print_dim(f"Conversation {self._name!r}{length}; {answers}. /help lists the commands.")
 
     def ask(self, question: str) -> None:

@@ -51,12 +51,7 @@ def demo(
 
 
 def _copy_documents(documents: Path, folder: Path) -> None:
-    """Copy the sample documents into a folder, unless it holds other files with their names.
-
-    Raises:
-        InputError: a file of that name has other content; nothing is copied.
-        OSError: the folder cannot be written.
-    """
+    """Copy the sample documents into a folder, unless it holds other files with their names."""
     files = sorted(path for path in documents.iterdir() if path.is_file())
     for file in files:
         target = folder / file.name

@@ -151,9 +151,6 @@ def load_env_file() -> None:
     """Load variables from the file .env of the working directory; variables already set keep their values.
 
     A file that sets more than settings of this machine is loaded only after the user has allowed it.
-
-    Raises:
-        ConfigurationError: the file cannot be read.
     """
     if not os.path.isfile(ENV_FILE):
         return
@@ -210,11 +207,7 @@ def _is_interactive() -> bool:
 
 
 def collect_settings(assignments: list[str] | None = None, **named: Any) -> dict[str, Any]:
-    """Return the named settings that are not None, and those of `--set NAME=VALUE`.
-
-    Raises:
-        ConfigurationError: a `--set` is not of the form NAME=VALUE.
-    """
+    """Return the named settings that are not None, and those of `--set NAME=VALUE`."""
     from adaptive_rag.errors import ConfigurationError
 
     settings = {name: value for name, value in named.items() if value is not None}

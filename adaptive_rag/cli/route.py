@@ -184,11 +184,7 @@ def _forget(as_json: bool) -> None:
 
 
 def active_routing() -> dict[str, Any]:
-    """Return which routing is used and, if it was learned: from how many questions, when, and its file.
-
-    Raises:
-        ConfigurationError: the file with the learned routing is not usable.
-    """
+    """Return which routing is used and, if it was learned: from how many questions, when, and its file."""
     from adaptive_rag.analysis import router
 
     if router.load_learned() is None:

@@ -55,11 +55,7 @@ def show(
 
 
 def _parse_span(text: str) -> tuple[int, int]:
-    """Parse START-END.
-
-    Raises:
-        InputError: the text is not a span.
-    """
+    """Parse START-END."""
     from adaptive_rag.errors import InputError
 
     match = re.fullmatch(r"(\d{1,12})[-:](\d{1,12})", text.strip())
@@ -77,11 +73,7 @@ def _heading(source: str, chunk: Chunk, start: int, end: int) -> str:
 
 
 def _show_span(source: str, chunks: Sequence[Chunk], start: int, end: int, *, as_json: bool) -> None:
-    """Print a span with the text before and after it, below a line with its place.
-
-    Raises:
-        InputError: the span is outside the text.
-    """
+    """Print a span with the text before and after it, below a line with its place."""
     from adaptive_rag.errors import InputError
     from adaptive_rag.index.sources import join_chunks
 

@@ -229,11 +229,7 @@ def _database(data: Path | None) -> Iterator[Session]:
 
 
 def _find_user(db: Session, name: str) -> User:
-    """Return a user by name.
-
-    Raises:
-        InputError: there is no such user.
-    """
+    """Return a user by name."""
     from adaptive_rag.server.accounts import find_user
 
     user = find_user(db, name)
@@ -249,11 +245,7 @@ def _record(db: Session, action: str, subject: str) -> None:
 
 
 def _read_password(is_piped: bool) -> str | None:
-    """Return the password, from standard input or asked in the terminal; None if there is no terminal.
-
-    Raises:
-        InputError: standard input holds bytes that are not text.
-    """
+    """Return the password, from standard input or asked in the terminal; None if there is no terminal."""
     if is_piped:
         line = sys.stdin.readline().rstrip("\r\n")
         if "\ufffd" in line:

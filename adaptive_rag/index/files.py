@@ -54,11 +54,7 @@ class TableVersion(NamedTuple):
 
 
 def read_version(location: Location, table: str, version: int) -> TableVersion:
-    """Return the files of a table version; paths are relative to the folder of the index.
-
-    Raises:
-        IndexDamagedError: Lance's version file is missing or cannot be read.
-    """
+    """Return the files of a table version; paths are relative to the folder of the index."""
     from google.protobuf import message
 
     folder = f"{table}.lance"

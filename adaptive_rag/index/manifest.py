@@ -8,7 +8,7 @@ import os
 import re
 import shlex
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal, NamedTuple
@@ -155,6 +155,11 @@ class Manifest:
                 copies_of.setdefault(record.copy_of, []).append(source)
         return copies_of
 
+    def owners(self, names: Iterable[str]) -> set[str]:
+        """Return the sources under which the chunks of documents are stored; unknown names stay."""
+        records = self.sources
+        return {(records[name].copy_of or name) if name in records else name for name in names}
+
     def describe(self, location: Location) -> dict[str, Any]:
         """Return what the index contains and how it was made."""
         files = location.path.rglob("*") if location.path else None
@@ -171,8 +176,8 @@ class Manifest:
             "recall": self.recall,
             "updated": self.committed,
             "notes": [
-                {"source": source, "text": text}
-                for source, record in self.sources.items()
+                {"source": name, "text": text}
+                for name, record in self.sources.items()
                 for text in record.notes
             ],
         }
@@ -256,11 +261,9 @@ def is_index(location: Location) -> bool:
     if read_copy(location):
         return True
     names = location.names()
-    tables = {name for name in names if TABLE.fullmatch(name)}
-    other_names = [name for name in names if name not in tables]
-    return bool(tables and other_names) and all(
-        name.startswith((*OWN_FILES, MANIFEST, COPY)) for name in other_names
-    )
+    others = [name for name in names if not TABLE.fullmatch(name)]
+    are_own = all(name.startswith((*OWN_FILES, MANIFEST, COPY)) for name in others)
+    return 0 < len(others) < len(names) and are_own
 
 
 def next_table(location: Location, manifest: Manifest | None) -> str:

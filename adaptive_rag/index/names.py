@@ -31,10 +31,6 @@ def name_files(
     A file keeps the name under which it was first indexed, even if a later run starts in another folder. A
     new file whose name is that of another one gets more of its folder into it, unless the caller has named
     the files (`are_named`). Of files whose names are printed alike, the second is a failure.
-
-    Raises:
-        ConfigurationError: a new file has the name of another one, and the names determine the shards
-            (`are_shared`).
     """
     from adaptive_rag.ingest import Failure, Note
 

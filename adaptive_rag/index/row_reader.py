@@ -23,6 +23,7 @@ from adaptive_rag.index.table import (
     StoredChunk,
     connect,
     read_chunk,
+    sql_in,
     unpack_sentences,
     unpack_views,
 )
@@ -216,9 +217,3 @@ class RowReader:
     def _matrix(self, table: pa.Table) -> Vectors:
         matrix: Vectors = table[VECTOR].combine_chunks().flatten().to_numpy().reshape(-1, self._dimension)
         return matrix
-
-
-def sql_in(column: str, values: Sequence[int] | Sequence[str]) -> str:
-    """Return an SQL condition that a column has one of these values."""
-    quoted = ["'" + v.replace("'", "''") + "'" if isinstance(v, str) else str(v) for v in values]
-    return f"{column} IN ({', '.join(quoted)})"

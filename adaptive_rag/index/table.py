@@ -256,7 +256,7 @@ class TableWriter:
 
         keys, total, table_schema = list(names), self._table.count_rows(), schema(self._dimension)
         for start in range(0, len(keys), DOCS_PER_QUERY):
-            query = self._table.search().where(_sql_in(keys[start : start + DOCS_PER_QUERY]))
+            query = self._table.search().where(sql_in(DOC, keys[start : start + DOCS_PER_QUERY]))
             for batch in query.limit(max(1, total)).to_batches(ROWS_PER_COPY):
                 rows = pa.Table.from_batches([batch])
                 new_names = [names[doc] for doc in rows[DOC].to_pylist()]
@@ -269,7 +269,7 @@ class TableWriter:
     def remove(self, docs: Sequence[str]) -> None:
         """Remove the chunks of sources, by key."""
         for start in range(0, len(docs), DOCS_PER_QUERY):
-            condition = _sql_in(docs[start : start + DOCS_PER_QUERY])
+            condition = sql_in(DOC, docs[start : start + DOCS_PER_QUERY])
             self._commit(partial(self._table.delete, condition))
         self._changed |= bool(docs)
 
@@ -375,6 +375,7 @@ def words_config() -> Any:
     return FTS(stem=True, remove_stop_words=True, lower_case=True)
 
 
-def _sql_in(docs: Sequence[str]) -> str:
-    keys = ", ".join(f"'{doc}'" for doc in docs)
-    return f"{DOC} IN ({keys})"
+def sql_in(column: str, values: Sequence[int] | Sequence[str]) -> str:
+    """Return an SQL condition that a column has one of these values."""
+    quoted = ["'" + v.replace("'", "''") + "'" if isinstance(v, str) else str(v) for v in values]
+    return f"{column} IN ({', '.join(quoted)})"

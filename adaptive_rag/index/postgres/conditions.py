@@ -40,9 +40,8 @@ class Conditions:
             return restriction.build(
                 self._state.kinds(cursor), self._predicate_to_sql, _all, _any, lambda sql: f"NOT {sql}"
             )
-        records = self._state.manifest.sources
-        owners = {(records[name].copy_of or name) if name in records else name for name in restriction}
-        return f"source = ANY({self._bind(sorted(owners))}::text[])"
+        owners = sorted(self._state.manifest.owners(restriction))
+        return f"source = ANY({self._bind(owners)}::text[])"
 
     def _predicate_to_sql(self, predicate: Predicate) -> str:
         from psycopg.types.json import Jsonb

@@ -31,7 +31,7 @@ class DatabaseState:
         self.stamp, self.manifest, self.copies = stamp, manifest, manifest.copies()
         self.name = str(manifest.committed)
         self.table, self.words = database.chunks_of(manifest.table), database.words_of(manifest.table)
-        self.owners = sorted({record.copy_of or name for name, record in manifest.sources.items()})
+        self.owners = sorted(manifest.owners(manifest.sources))
         none: list[Any] = [None] * len(self.owners)
         self.source_fields = Fields(self.owners, none, none, [{} for _ in none], self.copies)
         self._mean: float | None = None

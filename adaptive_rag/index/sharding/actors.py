@@ -30,11 +30,7 @@ class ShardActors:
         self._actors = [actor.remote(uri, disk_cache) for uri in uris]
 
     def call(self, calls: Mapping[int, tuple[Any, ...]]) -> dict[int, Any]:
-        """Call `Shard.call` of several shards in parallel, and return the results by shard number.
-
-        Raises:
-            IndexUnreachableError: an actor was lost twice or does not answer.
-        """
+        """Call `Shard.call` of several shards in parallel, and return the results by shard number."""
         errors = self._ray.exceptions
         pending = {number: self._actors[number].call.remote(*call) for number, call in calls.items()}
         results = {}
