@@ -10,16 +10,7 @@ from adaptive_rag.cli.app import COMMANDS
 from tests.cli.conftest import Run
 
 ROOT = Path(__file__).parents[2]
-HEAVY = [
-    "lancedb",
-    "langchain_core",
-    "langgraph",
-    "onnxruntime",
-    "numpy",
-    "pydantic",
-    "pymupdf",
-    "tokenizers",
-]
+HEAVY = "lancedb langchain_core langgraph onnxruntime numpy pydantic pymupdf tokenizers".split()
 
 
 def python(*arguments: str) -> str:
@@ -63,14 +54,8 @@ def test_a_reader_that_goes_away_leaves_the_exit_code_at_zero() -> None:
 @pytest.mark.parametrize("arguments", [["recipes"], ["recipes", "--json"], ["--help"], ["ask", "--help"]])
 def test_an_output_that_cannot_be_written_is_an_error_of_one_line(arguments: list[str]) -> None:
     with open("/dev/full", "w") as full:
-        done = subprocess.run(
-            [sys.executable, "-m", "adaptive_rag", *arguments],
-            cwd=ROOT,
-            stdout=full,
-            stderr=subprocess.PIPE,
-            text=True,
-            check=False,
-        )
+        command = [sys.executable, "-m", "adaptive_rag", *arguments]
+        done = subprocess.run(command, cwd=ROOT, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
     assert done.stderr == "Error: The output cannot be written: No space left on device.\n"
     assert done.returncode == 1
 

@@ -53,11 +53,6 @@ def test_an_answer_that_a_condition_emptied_says_so(run: Run, town_index: str) -
     assert "Only passages that meet the condition were searched: kind = txt." in answer
 
 
-def test_info_lists_the_fields_that_a_condition_can_name(run: Run, town_index: str) -> None:
-    assert "Fields for --where:" in run("info", "-i", town_index).stdout
-    assert parsed(run("info", "-i", town_index, "--json"))["fields"]["kind"] == "text: txt"
-
-
 def test_a_passage_of_a_markdown_file_is_shown_without_its_signs(run: Run, tmp_path: Path) -> None:
     (tmp_path / "gate.md").write_text("# Gates\n\nThe **north gate** is shut at nine.\n")
     run("index", "gate.md")

@@ -122,15 +122,6 @@ def test_the_first_question_does_not_open_the_index_of_the_run_again(monkeypatch
     assert len(opened) == 1
 
 
-def test_a_store_is_added_by_one_row(monkeypatch: pytest.MonkeyPatch) -> None:
-    texts = {"toy://notes": ["The tide is out."]}
-    monkeypatch.setitem(STORES, "toy", lambda uri, embeddings: MemoryIndex.from_texts(texts[uri]))
-    source = source_of(make_context(index="toy://notes"))
-    [[found]] = source.search(["tide"], limit=1)
-    assert found["text"] == "The tide is out."
-    assert source_of(make_context(index="toy://notes")) is source
-
-
 def test_an_index_that_is_begun_while_it_is_looked_for_is_no_damaged_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
