@@ -133,9 +133,9 @@ class Index(OpenedIndex):
         """
         if not queries:
             return []
-        reader, vectors = self.reader(), self.embed(queries)
+        (reader, rows), vectors = self.select_rows(), self.embed(queries)
         refuse_dimension(self.uri, reader.manifest.settings.dimension, vectors, self.embeddings)
-        hits_by_query = reader.search(queries, vectors, limit, self.select_rows(reader))
+        hits_by_query = reader.search(queries, vectors, limit, rows)
         return [[self.rename(hit, reader) for hit in hits] for hits in hits_by_query]
 
     def prepare(self, texts: Sequence[str], also_compared: Sequence[str] = ()) -> None:
@@ -193,9 +193,10 @@ class Index(OpenedIndex):
         renamed["metadata"] = {**metadata, "also_as": other_names} if other_names else metadata
         return renamed
 
-    def select_rows(self, reader: TableReader) -> Ids | None:
-        """Return the rows of a state that this view selects, in ascending order; None if all are selected."""
-        return reader.select_rows(self._restrictions, self._excluded)
+    def select_rows(self) -> tuple[TableReader, Ids | None]:
+        """Return the reader, and the rows that this view selects, in ascending order; None for all rows."""
+        reader = self.reader()
+        return reader, reader.select_rows(self._restrictions, self._excluded)
 
     def get(self, ids: Sequence[str]) -> list[Chunk]:
         """Return chunks by id."""
@@ -204,27 +205,27 @@ class Index(OpenedIndex):
 
     def chunks(self) -> Iterator[Chunk]:
         """Iterate over all chunks."""
-        reader = self.reader()
-        return (self.rename(chunk, reader) for chunk in reader.chunks(self.select_rows(reader)))
+        reader, rows = self.select_rows()
+        return (self.rename(chunk, reader) for chunk in reader.chunks(rows))
 
     def sources(self) -> dict[str, int]:
         """Return the indexed sources and the number of chunks of each."""
-        reader = self.reader()
+        reader, rows = self.select_rows()
         names = reader.names_without(self._excluded)
-        if (rows := self.select_rows(reader)) is not None:
+        if rows is not None:
             return dict(Counter(names[source][0] for source in reader.sources_of(rows)))
         records = reader.manifest.sources
         return {name: records[name].chunks for copies in names.values() for name in copies}
 
     def spelt_like(self, word: str) -> list[str]:
         """Return words of the chunks that are spelt almost like this one; none if a chunk contains it."""
-        reader = self.reader()
-        return reader.spelt_like(word, self.select_rows(reader))
+        reader, rows = self.select_rows()
+        return reader.spelt_like(word, rows)
 
     def holds(self, word: str) -> bool:
         """Return whether a chunk contains exactly this word, ignoring case."""
-        reader = self.reader()
-        return reader.holds(word, self.select_rows(reader))
+        reader, rows = self.select_rows()
+        return reader.holds(word, rows)
 
     def fields(self) -> dict[str, str]:
         """Return the fields that a condition can use, each with its kind and its range or examples."""
@@ -236,9 +237,9 @@ class Index(OpenedIndex):
         Only the selected chunks count. A view that excludes documents returns no values of `source` and
         `file`, since they could name an excluded document.
         """
-        reader = self.reader()
-        (all_rows, fields), selection = reader.rows_and_fields, self.select_rows(reader)
-        values_of = fields.common(limit, None if selection is None else np.isin(all_rows, selection))
+        reader, rows = self.select_rows()
+        all_rows, fields = reader.rows_and_fields
+        values_of = fields.common(limit, None if rows is None else np.isin(all_rows, rows))
         if self._excluded:
             values_of |= {name: (values_of[name][0], {}) for name in values_of.keys() & {"source", "file"}}
         return values_of
@@ -256,8 +257,7 @@ class Index(OpenedIndex):
         return f"{super().__repr__()[:-1]}, {sorted(self._excluded)!r})"
 
     def __len__(self) -> int:
-        reader = self.reader()
-        rows = self.select_rows(reader)
+        reader, rows = self.select_rows()
         return reader.manifest.chunks if rows is None else len(rows)
 
     @property

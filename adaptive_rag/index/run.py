@@ -242,8 +242,9 @@ class IndexingRun:
         ]
         complete_docs = {record.doc for _, record in complete}
         ready_rows = [row for row in self._rows if row.doc in complete_docs]
-        if len(self._rows) - len(ready_rows) >= ROWS_PER_WRITE:
-            ready_rows = self._rows
+        waiting_rows = [row for row in self._rows if row.doc not in complete_docs]
+        if len(waiting_rows) >= ROWS_PER_WRITE:
+            ready_rows, waiting_rows = self._rows, []
         self._writing = True
         with explain_write_errors(self._location.uri):
             if ready_rows:
@@ -252,11 +253,7 @@ class IndexingRun:
                 self._writer.copy(pa.concat_tables(self._tables))
                 self._tables = []
             self._partly_written = (self._partly_written | {row.doc for row in ready_rows}) - complete_docs
-            self._rows = (
-                []
-                if ready_rows is self._rows
-                else [row for row in self._rows if row.doc not in complete_docs]
-            )
+            self._rows = waiting_rows
             for item, record in complete:
                 if item.replaces is None:
                     self._report.added += 1
@@ -276,24 +273,19 @@ class IndexingRun:
         self._writer.remove([doc for doc in self._stale if doc not in live_docs])
         self._stale = []
         self._writer.index_words()
-        version = self._writer.version
+        version, chunks = self._writer.version, count_chunks(self._sources)
+        if chunks != self._writer.count():
+            raise concurrent_write_error(self._location.uri)
         self.manifest = replace(
             self.manifest,
             version=version,
-            chunks=self._count_chunks(),
+            chunks=chunks,
             sources=dict(self._sources),
             recall=recall or self.manifest.recall,
             committed=time.time(),
             files=self._seal_files(version),
         ).publish(self._location)
         self._published_at = time.monotonic()
-
-    def _count_chunks(self) -> int:
-        """Return the number of chunks of the sources, after checking that the table has as many."""
-        chunks = count_chunks(self._sources)
-        if chunks != self._writer.count():
-            raise concurrent_write_error(self._location.uri)
-        return chunks
 
     def _seal_files(self, version: int) -> dict[str, Seal]:
         """Return the checksums of a version's files, after checking that the files it replaces are intact.

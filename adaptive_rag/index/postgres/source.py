@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import copy
-import threading
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
-from cachetools import LRUCache
 from langchain_core.embeddings import Embeddings
 
 from adaptive_rag.errors import IndexMismatchError
@@ -25,6 +23,7 @@ from adaptive_rag.index.postgres.state import DatabaseState
 from adaptive_rag.index.postgres.versions import HeldVersion, HeldVersions
 from adaptive_rag.index.postgres.writer import LANGUAGE
 from adaptive_rag.index.reader import WORDS_PER_QUERY
+from adaptive_rag.index.shared_cache import SharedCache
 from adaptive_rag.index.table import StoredChunk, unpack_sentences, unpack_views
 from adaptive_rag.index.vectorize import embed_sentences, load_model_of, refuse_dimension
 from adaptive_rag.source import Sentences
@@ -70,8 +69,7 @@ class PostgresIndex(OpenedIndex):
     def __init__(self, database: Database, embeddings: Embeddings | None = None) -> None:
         super().__init__(database.uri, embeddings)
         self._database = database
-        self._lock = threading.Lock()
-        self._chunks: LRUCache[str, StoredChunk] = LRUCache(CHUNKS_KEPT)
+        self._chunks: SharedCache[str, StoredChunk] = SharedCache(CHUNKS_KEPT)
         self._versions, self._pinned = HeldVersions(), ""
         self._state = self._read_state()
 
@@ -285,16 +283,16 @@ class PostgresIndex(OpenedIndex):
         return "number = ANY(%(few)s::integer[])", {"few": numbers}, False
 
     def _with_ids(self, ids: Sequence[str]) -> list[StoredChunk]:
-        with self._lock:
-            stored_chunks = {id_: stored for id_ in ids if (stored := self._chunks.get(id_)) is not None}
-        if missing := [id_ for id_ in dict.fromkeys(ids) if id_ not in stored_chunks]:
-            with self._open_state() as (cursor, state):
-                sql = f"SELECT {CHUNK}, embedding, views FROM {state.table} WHERE langchain_id = ANY(%s)"
-                fetched = self._cache_rows(cursor.execute(sql, [missing]).fetchall(), state)
-            stored_chunks.update({stored.chunk["id"]: stored for stored in fetched})
+        stored_chunks = self._chunks.get_all(ids, self._read_chunks)
         if unknown := [id_ for id_ in ids if id_ not in stored_chunks]:
             raise KeyError(f"No chunk has the id {unknown[0]!r}.")
         return [stored_chunks[id_] for id_ in ids]
+
+    def _read_chunks(self, ids: list[str]) -> dict[str, StoredChunk]:
+        with self._open_state() as (cursor, state):
+            sql = f"SELECT {CHUNK}, embedding, views FROM {state.table} WHERE langchain_id = ANY(%s)"
+            rows = cursor.execute(sql, [ids]).fetchall()
+            return {stored.chunk["id"]: stored for stored in self._cache_rows(rows, state)}
 
     def _cache_rows(self, rows: Sequence[Any], state: DatabaseState) -> list[StoredChunk]:
         """Unpack rows of the table, and cache them."""
@@ -302,11 +300,10 @@ class PostgresIndex(OpenedIndex):
         for *row, vector, views in rows:
             unit_vector = np.asarray(vector, dtype=np.float32)
             stored_chunks.append(StoredChunk(_chunk(row, state), unit_vector, unpack_views(views)))
-        with self._lock:
-            for stored in stored_chunks:
-                cached = self._chunks.get(stored.chunk["id"])
-                stored.sentences = cached.sentences if cached else None
-                self._chunks[stored.chunk["id"]] = stored
+        for stored in stored_chunks:
+            cached = self._chunks.find(stored.chunk["id"])
+            stored.sentences = cached.sentences if cached else None
+        self._chunks.update({stored.chunk["id"]: stored for stored in stored_chunks})
         return stored_chunks
 
 

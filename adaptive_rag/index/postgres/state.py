@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import threading
 from array import array
 from collections.abc import Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
-
-from cachetools import LRUCache
 
 from adaptive_rag.index.fields import Fields
 from adaptive_rag.index.manifest import Manifest
@@ -36,8 +33,7 @@ class DatabaseState:
         self.source_fields = Fields(self.owners, none, none, [{} for _ in none], self.copies)
         self._mean: float | None = None
         self._kinds: dict[str, Kind] | None = None
-        self._lock = threading.Lock()
-        self._weights: LRUCache[str, float] = LRUCache(WORDS_KEPT)
+        self._weights: SharedCache[str, float] = SharedCache(WORDS_KEPT)
         self._few: SharedCache[str, array[int]] = SharedCache(CONDITIONS_KEPT)
 
     def mean_words(self, cursor: Cursor[Any]) -> float:
@@ -49,15 +45,13 @@ class DatabaseState:
 
     def weights(self, cursor: Cursor[Any], lexemes: Sequence[str]) -> list[float]:
         """Return the weight of each word in BM25 (idf), which is higher for words that are rarer."""
-        with self._lock:
-            weight_of = {word: self._weights[word] for word in lexemes if word in self._weights}
-        if missing := [word for word in lexemes if word not in weight_of]:
+
+        def compute(missing: list[str]) -> dict[str, float]:
             sql = f"SELECT lexeme, count(*) FROM {self.words} WHERE lexeme = ANY(%s) GROUP BY lexeme"
             chunk_counts = dict.fromkeys(missing, 0) | dict(cursor.execute(sql, [missing]).fetchall())
-            chunks = self.manifest.chunks
-            weight_of |= {word: idf(chunks, number) for word, number in chunk_counts.items()}
-            with self._lock:
-                self._weights.update({word: weight_of[word] for word in missing})
+            return {word: idf(self.manifest.chunks, number) for word, number in chunk_counts.items()}
+
+        weight_of = self._weights.get_all(lexemes, compute)
         return [weight_of[word] for word in lexemes]
 
     def select_few(

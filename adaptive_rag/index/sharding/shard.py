@@ -177,8 +177,7 @@ class Shard:
 
         Each query is a list of words. BM25 uses `counts`, the word counts of all shards.
         """
-        reader = index.reader()
-        selection = index.select_rows(reader)
+        reader, selection = index.select_rows()
         selected_count = reader.manifest.chunks if selection is None else len(selection)
         if not selected_count:
             return [[] for _ in queries]
@@ -218,8 +217,7 @@ class Shard:
 
     def spelt_like(self, index: Index, word: str) -> list[str] | None:
         """Return words of the chunks that are spelt almost like this one; None if a chunk contains it."""
-        reader = index.reader()
-        selection = index.select_rows(reader)
+        reader, selection = index.select_rows()
         return None if reader.contains(word, selection) else reader.spelt_like(word, selection)
 
     def fields(self, index: Index) -> Fields:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import copy
-import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import cache, partial
@@ -12,7 +11,6 @@ from pathlib import Path
 from typing import Any, Self, TypeAlias
 
 import numpy as np
-from cachetools import LRUCache
 from langchain_core.embeddings import Embeddings
 
 from adaptive_rag.errors import IndexMismatchError
@@ -66,9 +64,8 @@ class ShardedIndex(OpenedIndex):
         super().__init__(uri, embeddings)
         self._call_shards, self._shard_count, self._dimension = call_shards, shard_count, dimension
         self._pinned: tuple[str, ...] | None = None
-        self._lock = threading.Lock()
-        self._shard_of_chunk: LRUCache[str, int] = LRUCache(PLACES_KEPT)
-        self._counts_by_state: LRUCache[tuple[str, ...], Counts] = LRUCache(STATES_KEPT)
+        self._shard_of_chunk: SharedCache[str, int] = SharedCache(PLACES_KEPT)
+        self._counts_by_state: SharedCache[tuple[str, ...], Counts] = SharedCache(STATES_KEPT)
         self._known_kinds: SharedCache[Any, tuple[tuple[str, Kind], ...]] = SharedCache(STATES_KEPT)
         self.stores_sentences = True
 
@@ -145,7 +142,8 @@ class ShardedIndex(OpenedIndex):
             by_words = [hit for hit in _top(hits, "sparse", limit) if hit["scores"]["sparse"] > 0]
             results.append(list({hit["id"]: hit for hit in (*nearest, *by_words)}.values()))
         for shard, hits_by_query in enumerate(hits_by_shard):
-            self._remember_shard((hit["id"] for hits in hits_by_query for hit in hits), shard)
+            ids = (hit["id"] for hits in hits_by_query for hit in hits)
+            self._shard_of_chunk.update(dict.fromkeys(ids, shard))
         return results
 
     def prepare(self, texts: Sequence[str], also_compared: Sequence[str] = ()) -> None:
@@ -259,8 +257,7 @@ class ShardedIndex(OpenedIndex):
     def _count_words(self, words: Sequence[str]) -> Counts:
         """Return the counts of words over all shards; they are cached for each state."""
         assert self._pinned is not None
-        with self._lock:
-            cached = self._counts_by_state.get(self._pinned)
+        cached = self._counts_by_state.find(self._pinned)
         counted = cached.words if cached else {}
         missing = [word for word in dict.fromkeys(words) if word not in counted]
         if cached is None or missing:
@@ -268,19 +265,13 @@ class ShardedIndex(OpenedIndex):
             if len(counted) >= WORDS_KEPT:
                 counted = {word: counted[word] for word in words if word in counted}
             cached = replace(new, words={**counted, **new.words})
-            with self._lock:
-                self._counts_by_state[self._pinned] = cached
+            self._counts_by_state.update({self._pinned: cached})
         return replace(cached, words={word: cached.words[word] for word in words})
 
     def _by_id(self, method: str, ids: Sequence[str]) -> list[Any]:
         """Call a method on the shard of each chunk, and return the results in the order of the ids."""
         whole = self._pin()._unrestricted()
-        with self._lock:
-            shard_of_chunk = {id_: self._shard_of_chunk[id_] for id_ in ids if id_ in self._shard_of_chunk}
-        if unknown := [id_ for id_ in dict.fromkeys(ids) if id_ not in shard_of_chunk]:
-            for number, known_ids in enumerate(whole._call_all("has", unknown)):
-                shard_of_chunk |= dict.fromkeys(known_ids, number)
-                self._remember_shard(known_ids, number)
+        shard_of_chunk = self._shard_of_chunk.get_all(ids, whole._find_shards)
         if missing := [id_ for id_ in ids if id_ not in shard_of_chunk]:
             raise KeyError(f"No chunk has the id {missing[0]!r}.")
         ids_of_shard: dict[int, list[str]] = {}
@@ -294,9 +285,9 @@ class ShardedIndex(OpenedIndex):
         }
         return [values[id_] for id_ in ids]
 
-    def _remember_shard(self, ids: Iterable[str], number: int) -> None:
-        with self._lock:
-            self._shard_of_chunk.update(dict.fromkeys(ids, number))
+    def _find_shards(self, ids: list[str]) -> dict[str, int]:
+        known_ids = enumerate(self._call_all("has", ids))
+        return {id_: number for number, shard_ids in known_ids for id_ in shard_ids}
 
 
 def _top(hits: Sequence[Candidate], score: str, limit: int) -> list[Candidate]:
