@@ -14,6 +14,7 @@ from adaptive_rag.cli import options
 from adaptive_rag.cli.answers import print_trace
 from adaptive_rag.cli.output import format_count, print_line, print_note, stdout
 from adaptive_rag.cli.session import answer_live
+from adaptive_rag.errors import AdaptiveRAGError
 from adaptive_rag.text.redaction import redact
 
 if TYPE_CHECKING:
@@ -47,7 +48,6 @@ def chat(
 ) -> None:
     """Talk with your documents; follow-up questions are understood, and conversations are kept."""
     from adaptive_rag.conversation import Threads, check_name
-    from adaptive_rag.errors import AdaptiveRAGError
     from adaptive_rag.index.index import source_of
     from adaptive_rag.runnable import AdaptiveRAG
 

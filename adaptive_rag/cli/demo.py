@@ -13,6 +13,7 @@ from adaptive_rag.cli import options
 from adaptive_rag.cli.output import print_block, print_line, print_note, stdout
 from adaptive_rag.cli.session import format_report, index_documents, show_answer
 from adaptive_rag.errors import InputError
+from adaptive_rag.samples import SAMPLE_QUESTIONS, lend_vectors, samples_path
 
 
 def demo(
@@ -27,8 +28,6 @@ def demo(
     ] = None,
 ) -> None:
     """Ask the sample documents a question of each type."""
-    from adaptive_rag.samples import SAMPLE_QUESTIONS, lend_vectors, samples_path
-
     if copy is not None:
         try:
             _copy_documents(samples_path(), copy)

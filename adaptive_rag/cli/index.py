@@ -14,6 +14,7 @@ from adaptive_rag.cli.output import format_count, print_json, print_line, print_
 from adaptive_rag.cli.session import format_report, index_documents, showing_progress
 from adaptive_rag.cli.skipped import print_notes
 from adaptive_rag.cli.watch import watch_folders
+from adaptive_rag.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from adaptive_rag.context import Context
@@ -113,8 +114,6 @@ def index(
 
 def _check_options(paths: list[str] | None, mode: IndexMode, build_options: IndexOptions) -> None:
     """Raise a ConfigurationError if options do not go together."""
-    from adaptive_rag.errors import ConfigurationError
-
     modes = [f"--{name}" for name in ("check", "repair") if getattr(mode, name)]
     if mode.deep and not mode.check:
         raise ConfigurationError("--deep goes with --check: adaptive-rag index --check --deep")

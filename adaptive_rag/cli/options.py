@@ -15,7 +15,10 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 from typer import BadParameter, Option
 
+from adaptive_rag.cli.output import print_note
+from adaptive_rag.errors import ConfigurationError, import_extra
 from adaptive_rag.graph.strategies import NAMES
+from adaptive_rag.text.visible import escape_hidden
 
 if TYPE_CHECKING:
     from adaptive_rag.server.settings import ServerSettings
@@ -157,7 +160,6 @@ def load_env_file() -> None:
     from dotenv import dotenv_values, load_dotenv
 
     from adaptive_rag.context.trusted import risky_variables
-    from adaptive_rag.errors import ConfigurationError
 
     try:
         if confirm_trust(Path(ENV_FILE), risky_variables(dotenv_values(ENV_FILE)), "sets"):
@@ -184,9 +186,7 @@ def confirm_config_file() -> None:
 
 def confirm_trust(file: Path, risks: Sequence[str], verb: str) -> bool:
     """Return whether a file may be used despite its risks; ask the user once, if there is a terminal."""
-    from adaptive_rag.cli.output import print_note
     from adaptive_rag.context.trusted import HOW_TO_TRUST, is_trusted, store_trust, stored_trust
-    from adaptive_rag.text.visible import escape_hidden
 
     if not risks or is_trusted(file):
         return True
@@ -208,8 +208,6 @@ def _is_interactive() -> bool:
 
 def collect_settings(assignments: list[str] | None = None, **named: Any) -> dict[str, Any]:
     """Return the named settings that are not None, and those of `--set NAME=VALUE`."""
-    from adaptive_rag.errors import ConfigurationError
-
     settings = {name: value for name, value in named.items() if value is not None}
     for assignment in assignments or []:
         name, equals, value = assignment.partition("=")
@@ -234,8 +232,6 @@ def server_settings(**named: Any) -> ServerSettings:
         ConfigurationError: a setting is not usable, wherever it comes from.
         MissingExtraError: the extra `server` is not installed.
     """
-    from adaptive_rag.errors import import_extra
-
     import_extra("limits", extra="server", purpose="The web server")
     from adaptive_rag.server.settings import read_server_settings
 

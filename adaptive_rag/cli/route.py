@@ -12,6 +12,7 @@ from typer import Argument, Option
 from adaptive_rag.cli import options
 from adaptive_rag.cli.answers import strategy_colour
 from adaptive_rag.cli.output import Part, print_block, print_json, print_line, print_table, stdout
+from adaptive_rag.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -57,7 +58,6 @@ def route(
     """Show how a question is routed: type, probabilities, and the reasons for each type."""
     from adaptive_rag.analysis import load_ontology
     from adaptive_rag.context import make_context
-    from adaptive_rag.errors import ConfigurationError
 
     requests = {"QUESTION": question, "--file": file, "--learn": learn, "--forget": forget or None}
     names = [name for name, value in requests.items() if value is not None]

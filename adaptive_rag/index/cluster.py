@@ -26,13 +26,14 @@ from adaptive_rag.index.read_ahead import reading_ahead
 from adaptive_rag.index.row_maker import Contents, Result, copy_record, make_rows
 from adaptive_rag.index.table import DOC, to_arrow
 from adaptive_rag.index.vectorize import Vectorizer
+from adaptive_rag.ingest import Failure, hash_file
+from adaptive_rag.ingest.archives import on_disk
 from adaptive_rag.models.embeddings import load_embeddings
 from adaptive_rag.models.onnx import OnnxEmbeddings, load_minilm
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from adaptive_rag.ingest import Failure
 
 PACKAGE = "adaptive-rag"
 # A task takes one core of its node, and this many bytes for the models, the file that is read and its rows.
@@ -157,8 +158,6 @@ class Cluster:
         Ray repeats the task of a lost worker or node on another one. If that fails too, the sources of the
         task are tried one by one, so that only the bad source fails.
         """
-        from adaptive_rag.ingest import Failure
-
         errors = self._ray.exceptions
         lost_errors = (
             errors.WorkerCrashedError,
@@ -203,8 +202,6 @@ class Cluster:
         self, batch: Sequence[Work], result: Batch, contents: Contents, meter: Meter
     ) -> Iterator[Result | pa.Table]:
         from pyarrow import array, compute, string
-
-        from adaptive_rag.ingest import Failure
 
         repeated_docs, rows = list[str](), result.rows
         for item, part in zip(batch, result.parts, strict=True):
@@ -263,8 +260,6 @@ def embed_sources(
 
 def make_batches(work: Sequence[Work], slots: int) -> list[list[Work]]:
     """Group sources into batches for `slots` workers, largest first; equal contents share a batch."""
-    from adaptive_rag.ingest import hash_file
-
     sizes = Counter(item.size for item in work)
     groups = dict[Any, list[Work]]()
     for item in work:
@@ -347,8 +342,6 @@ def check_nodes(ray: Any, work: Sequence[Work]) -> None:
         except metadata.PackageNotFoundError:
             version = None
         return version, [file for file, size in files if not is_there(file, size)]
-
-    from adaptive_rag.ingest.archives import on_disk
 
     errors = ray.exceptions
     nodes = [node for node in ray.nodes() if node["Alive"] and _count_slots([node])]

@@ -27,16 +27,14 @@ from adaptive_rag.index.row_maker import CHUNKS_PER_STEP, Contents, Result, make
 from adaptive_rag.index.store_errors import explain_write_errors
 from adaptive_rag.index.table import DOC, TableRow, TableWriter
 from adaptive_rag.index.vectorize import Vectorizer
+from adaptive_rag.ingest import Failure, SourceText
 from adaptive_rag.models.embeddings import load_embeddings
 from adaptive_rag.state import Chunk
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from adaptive_rag.ingest import Failure, SourceText
-
-    Rescue = Callable[[Sequence[Failure]], Mapping[str, tuple[SourceRecord, Sequence[Chunk]]]]
-
+Rescue = Callable[[Sequence[Failure]], Mapping[str, tuple[SourceRecord, Sequence[Chunk]]]]
 ROWS_PER_WRITE = 1024
 SECONDS_PER_PUBLISH = 30.0
 # The longest time that a question may take, and so read a replaced state.
@@ -196,8 +194,6 @@ class IndexingRun:
 
     def _collect(self, results: Iterable[Result | pa.Table], meter: Meter) -> None:
         """Collect rows and records as they are made, and write them in batches."""
-        from adaptive_rag.ingest import Failure
-
         for result in results:
             if isinstance(result, Failure):
                 self._report.failed.append(result)

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from adaptive_rag.index import neighbours
 from adaptive_rag.index.manifest import concurrent_write_error
 from adaptive_rag.index.neighbours import VECTOR
+from adaptive_rag.ingest.chunking import chunk_id
 from adaptive_rag.source import Sentences
 from adaptive_rag.state import Candidate, Chunk, to_candidate
 from adaptive_rag.text.vectors import Vectors
@@ -251,8 +252,6 @@ class TableWriter:
     def copy_renamed(self, names: Mapping[str, tuple[str, str]]) -> None:
         """Append copies of chunks under another source; `names` maps old keys to (source, new key)."""
         import pyarrow as pa
-
-        from adaptive_rag.ingest.chunking import chunk_id
 
         keys, total, table_schema = list(names), self._table.count_rows(), schema(self._dimension)
         for start in range(0, len(keys), DOCS_PER_QUERY):

@@ -42,8 +42,8 @@ def test_unchanged_files_are_neither_read_nor_embedded(
     def refuse(*_: object) -> None:
         raise AssertionError("an unchanged file was opened")
 
-    monkeypatch.setattr("adaptive_rag.ingest.read_source", refuse)
-    monkeypatch.setattr("adaptive_rag.ingest.hash_file", refuse)
+    monkeypatch.setattr("adaptive_rag.index.plan.read_source", refuse)
+    monkeypatch.setattr("adaptive_rag.index.plan.hash_file", refuse)
     model = HashEmbeddings()
     report = build(docs, kb, embeddings=model)
     assert (report.unchanged, report.changed, report.texts_embedded) == (3, False, 0)

@@ -12,6 +12,7 @@ from adaptive_rag.index.fields import Fields
 from adaptive_rag.index.postgres import neighbours
 from adaptive_rag.index.postgres.database import Database
 from adaptive_rag.index.table import TableRow, from_arrow
+from adaptive_rag.ingest.chunking import chunk_id
 from adaptive_rag.state import Chunk
 from adaptive_rag.where import kind_of
 
@@ -96,8 +97,6 @@ class DatabaseWriter:
 
     def copy_renamed(self, names: Mapping[str, tuple[str, str]]) -> None:
         """Append copies of chunks under another source; `names` maps old keys to (source, new key)."""
-        from adaptive_rag.ingest.chunking import chunk_id
-
         copied_columns = ", ".join(name for name in COLUMNS if name not in ("langchain_id", "source", "doc"))
         for doc, (source, new_doc) in names.items():
             columns = f"langchain_id, start_index, end_index, content FROM {self._table}"
