@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 ENV_FILE = ".env"
 # The same as in adaptive_rag.context, which is slow to import and not needed without such a file.
 CONFIG_FILE = "adaptive-rag.toml"
-MODEL_VARIABLE = "ADAPTIVE_RAG_MODEL"
+
 
 Index = Annotated[
     str | None, Option("--index", "-i", help="Folder or URI of the index.", show_default=".adaptive-rag")
@@ -44,7 +44,7 @@ Model = Annotated[
         "--model",
         "-m",
         help="Chat model as provider:name.",
-        envvar=MODEL_VARIABLE,
+        envvar="ADAPTIVE_RAG_MODEL",
         show_envvar=False,
         metavar="NAME",
     ),

@@ -68,10 +68,9 @@ def read_version(location: Location, table: str, version: int) -> TableVersion:
         fragments = [_fragment(folder, part) for part in fields.get(FRAGMENTS, [])]
         indexes = _read_message_at(content, fields[INDEXES_AT][0]).get(1, []) if INDEXES_AT in fields else []
         folders = dict(_index(folder, index) for index in indexes)
-    except OSError as error:
-        raise damage_error(location.uri, {file: f"cannot be read ({error.strerror or error})"}) from error
-    except (struct.error, LookupError, ValueError, TypeError, message.DecodeError) as error:
-        raise damage_error(location.uri, {file: f"cannot be read ({error})"}) from error
+    except (OSError, struct.error, LookupError, ValueError, TypeError, message.DecodeError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise damage_error(location.uri, {file: f"cannot be read ({reason})"}) from error
     return TableVersion(file, fragments, folders)
 
 

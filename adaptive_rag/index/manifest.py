@@ -43,6 +43,8 @@ MADE_BY = "adaptive-rag"
 MADE_BY_MARK = f'"made_by": "{MADE_BY}"'.encode()
 # The text before the checksum. The checksum is that of all bytes before this text and a closing brace.
 CHECKSUM = b', "checksum": "'
+# The errors of `_parse` for a file that is no manifest, or has changed.
+UNREADABLE = (ValueError, KeyError, TypeError, AttributeError)
 
 
 class Seal(NamedTuple):
@@ -139,7 +141,7 @@ class Manifest:
         """Overwrite the manifest that this one was made from, but no later one."""
         stored, tag = bucket.read_tagged(MANIFEST)
         # a manifest that cannot be read is replaced by this one
-        with suppress(ValueError, KeyError, TypeError, AttributeError, IndexMismatchError):
+        with suppress(IndexMismatchError, *UNREADABLE):
             if stored is not None and _parse(stored, bucket.uri).generation != self.generation:
                 raise concurrent_write_error(bucket.uri)
         try:
@@ -223,10 +225,9 @@ def read_manifest(location: Location) -> Manifest | None:
         if content is not None:
             return _parse(content, location.uri)
         problem = f"it has no {MANIFEST}"
-    except OSError as error:
-        problem, cause = f"its {MANIFEST} cannot be read ({error.strerror or error})", error
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        problem, cause = f"its {MANIFEST} cannot be read ({error})", error
+    except (OSError, *UNREADABLE) as error:
+        reason = getattr(error, "strerror", None) or error
+        problem, cause = f"its {MANIFEST} cannot be read ({reason})", error
     if is_index(location):
         if cause is None and location.read(MANIFEST) is not None:
             return read_manifest(location)  # another process has just created the index
@@ -278,7 +279,7 @@ def read_copy(location: Location) -> Manifest | None:
     """Return the copy of the manifest; None if it cannot be read or names no version."""
     try:
         copy = _parse(location.read(COPY) or b"", location.uri)
-    except (IndexMismatchError, OSError, ValueError, KeyError, TypeError, AttributeError):
+    except (IndexMismatchError, OSError, *UNREADABLE):
         return None
     return copy if copy.version is not None else None
 

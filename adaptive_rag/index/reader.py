@@ -211,10 +211,10 @@ class TableReader(RowReader):
         matches = pc.match_substring_regex(columns[TEXT], pattern=pattern, ignore_case=True)
         return bool(pc.any(matches).as_py())
 
-    def candidates(self, rows: Sequence[int], query: Vectors, bm25: Mapping[int, float]) -> list[Candidate]:
-        """Return rows as candidates of a query; `bm25` has the rows that contain its words."""
+    def candidates(self, rows: Sequence[int], query: Vectors) -> list[Candidate]:
+        """Return rows as candidates of a query, without their BM25."""
         stored = self._fetch(rows)
-        return [stored[row].scored(query, bm25.get(row, 0.0)) for row in dict.fromkeys(rows)]
+        return [stored[row].scored(query, 0.0) for row in rows]
 
     def select_rows(
         self, restrictions: Sequence[Restriction], excluded: frozenset[str] = frozenset()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable
 from dataclasses import replace
 from typing import TypeAlias
 
@@ -28,7 +28,7 @@ def make_rows(
     vectorizer: Vectorizer,
     contents: Contents,
     meter: Meter,
-) -> Iterator[Result]:
+) -> Generator[Result, None, None]:
     """Split and embed texts; chunks of several small sources are embedded together.
 
     The record of a source may come before its rows. A source with the same content as one in `contents`

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from functools import cached_property
@@ -27,7 +27,7 @@ from adaptive_rag.index.row_maker import CHUNKS_PER_STEP, Contents, Result, make
 from adaptive_rag.index.store_errors import explain_write_errors
 from adaptive_rag.index.table import DOC, TableRow, TableWriter
 from adaptive_rag.index.vectorize import Vectorizer
-from adaptive_rag.ingest import Failure, SourceText
+from adaptive_rag.ingest import Failure
 from adaptive_rag.models.embeddings import load_embeddings
 from adaptive_rag.state import Chunk
 
@@ -81,47 +81,41 @@ class IndexingRun:
         `rescue` returns chunks for sources that could not be read; with it, a run may end without a source.
         If `cluster` is given, its workers read and embed.
         """
-        with reading_ahead(() if cluster else plan.work) as texts:
-            self._apply(plan, texts, rescue, cluster)
-
-    def _apply(
-        self,
-        plan: Plan,
-        texts: Iterator[tuple[Work, SourceText | Failure]],
-        rescue: Rescue | None,
-        cluster: Cluster | None,
-    ) -> None:
         settings, committed = self.manifest.settings, self.manifest.committed
-        cache = EmbeddingCache(self._location.path)
-        self._vectorizer = Vectorizer(load_embeddings(self._embeddings), settings, cache)
-        meter = Meter(sum(item.size for item in plan.work), self._progress)
-        try:
-            self.drop_removed(plan)
-            if cluster is None:
-                self._collect(make_rows(texts, settings, self._vectorizer, self._by_content, meter), meter)
-            else:
-                with closing(cluster.make_tables(plan.work, settings, self._by_content, meter)) as results:
+        with (
+            reading_ahead(() if cluster else plan.work) as texts,
+            closing(EmbeddingCache(self._location.path)) as cache,
+        ):
+            self._vectorizer = Vectorizer(load_embeddings(self._embeddings), settings, cache)
+            meter = Meter(sum(item.size for item in plan.work), self._progress)
+            try:
+                self.drop_removed(plan)
+                results: Generator[Result | pa.Table, None, None]
+                if cluster is None:
+                    results = make_rows(texts, settings, self._vectorizer, self._by_content, meter)
+                else:
+                    results = cluster.make_tables(plan.work, settings, self._by_content, meter)
+                with closing(results):
                     self._collect(results, meter)
-            if rescue is not None:
-                for source, (record, chunks) in rescue(self._report.failed).items():
-                    self._add_rescued(source, record, chunks)
-            elif self._report.failed and not self._sources and not self._finished:
-                raise nothing_read(self._report.failed)
-            self._write(publish=not self._publish_at_end)
-            self._writing = True  # an interruption has nothing more to publish
-            self.finish(committed)
-        except KeyboardInterrupt as error:
-            if not (self._writing or self._publish_at_end):
-                self._write(publish=True)
-            kept = len(self.manifest.sources)
-            state = f"{kept:,} sources are complete and kept." if kept else "No source is complete yet."
-            error.add_note(f"{state} Run the same command again to continue from here.")
-            raise
-        finally:
-            maker = cluster or self._vectorizer
-            self._report.embedding_seconds, self._report.texts_embedded = maker.seconds, maker.embedded
-            cache.trim()
-            cache.close()
+                if rescue is not None:
+                    for source, (record, chunks) in rescue(self._report.failed).items():
+                        self._add_rescued(source, record, chunks)
+                elif self._report.failed and not self._sources and not self._finished:
+                    raise nothing_read(self._report.failed)
+                self._write(publish=not self._publish_at_end)
+                self._writing = True  # an interruption has nothing more to publish
+                self.finish(committed)
+            except KeyboardInterrupt as error:
+                if not (self._writing or self._publish_at_end):
+                    self._write(publish=True)
+                kept = len(self.manifest.sources)
+                state = f"{kept:,} sources are complete and kept." if kept else "No source is complete yet."
+                error.add_note(f"{state} Run the same command again to continue from here.")
+                raise
+            finally:
+                maker = cluster or self._vectorizer
+                self._report.embedding_seconds, self._report.texts_embedded = maker.seconds, maker.embedded
+                cache.trim()
 
     def remove_replaced(self) -> None:
         """Remove the files that the last run joined into one, once nobody reads them any more."""

@@ -29,12 +29,7 @@ class HeldVersion:
         with database.translating_errors():
             connection.execute(f"SET LOCAL idle_in_transaction_session_timeout = '{HELD_SECONDS}s'")
             [self.snapshot] = connection.execute("SELECT pg_export_snapshot()").fetchone() or [""]
-        self._began = time.monotonic()
-
-    @property
-    def age(self) -> float:
-        """Return how many seconds the transaction has been open."""
-        return time.monotonic() - self._began
+        self.began = time.monotonic()
 
 
 class HeldVersions:
@@ -55,4 +50,4 @@ class HeldVersions:
     def is_fresh(self, state: DatabaseState) -> bool:
         """Return whether a version will be held long enough for a new question."""
         held = self._versions.find(state.name)
-        return held is not None and held[1].age < RENEWED_AFTER
+        return held is not None and time.monotonic() - held[1].began < RENEWED_AFTER

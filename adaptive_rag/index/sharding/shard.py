@@ -188,7 +188,7 @@ class Shard:
         for words, vector, nearest in zip(queries, vectors, nearest_rows, strict=True):
             by_words = self._rank_by_words(reader, selection, words, own_counts, counts)[: limit + MARGIN]
             rows = np.array(list(dict.fromkeys([*nearest.tolist(), *by_words.tolist()])), dtype=np.int64)
-            hits = reader.candidates(rows.tolist(), vector, {})
+            hits = reader.candidates(rows.tolist(), vector)
             scores = self._bm25(reader, rows, hits, words, own_counts, counts)
             for hit, score in zip(hits, scores.tolist(), strict=True):
                 hit["scores"]["sparse"] = score
@@ -338,7 +338,7 @@ class Shard:
         rows, ratios = self._ratios(reader, word, Counts(chunks, 1.0, chunks_with))
         rows, ratios = rows[:SAMPLED], ratios[:SAMPLED]
         zero_vector = np.zeros(reader.manifest.settings.dimension, dtype=np.float32)
-        texts = [hit["text"] for hit in reader.candidates(rows.tolist(), zero_vector, {})]
+        texts = [hit["text"] for hit in reader.candidates(rows.tolist(), zero_vector)]
         lengths, times = count_words(texts, word)
         # ratios * times are the norms of the lengths, relative to the unknown mean length
         estimates = lengths / Counts(chunks, 1.0, chunks_with).length_of(ratios * times)

@@ -13,7 +13,8 @@ from typing import Any, Self, TypeAlias
 import numpy as np
 from langchain_core.embeddings import Embeddings
 
-from adaptive_rag.errors import IndexMismatchError
+from adaptive_rag.errors import IndexMismatchError, IndexUnreachableError
+from adaptive_rag.index.cluster import check_nodes, connect_cluster
 from adaptive_rag.index.disk_cache import DiskCache
 from adaptive_rag.index.fields import OWN_FIELDS, Fields
 from adaptive_rag.index.index import SHARD_OPENERS
@@ -33,6 +34,9 @@ from adaptive_rag.where import Kind, Where
 
 # Cache sizes: chunk ids with their shard, words with their counts, and states with such counts.
 PLACES_KEPT, WORDS_KEPT, STATES_KEPT = 65_536, 65_536, 16
+# Calls that an actor runs in parallel, and the longest wait for a result, which includes the time to restart
+# the actor on another node.
+CALLS_AT_ONCE, ANSWER_SECONDS = 8, 120.0
 
 # Calls `Shard.call` of several shards in parallel: shard number -> arguments, and shard number -> result.
 CallShards: TypeAlias = Callable[[Mapping[int, tuple[Any, ...]]], dict[int, Any]]
@@ -48,6 +52,39 @@ def call_local(shards: Sequence[Callable[..., Any]], calls: Mapping[int, tuple[A
     """Call shards of this process in parallel, given the `call` method of each."""
     futures = {number: _thread_pool().submit(shards[number], *call) for number, call in calls.items()}
     return {number: future.result() for number, future in futures.items()}
+
+
+class ShardActors:
+    """The shards of an index, each in an actor that holds it until this process ends.
+
+    The actors are spread over all nodes of the cluster and restarted if lost.
+    """
+
+    def __init__(self, address: str, uris: Sequence[str], disk_cache: DiskCache | None) -> None:
+        self._uris = uris
+        self._ray, _ = connect_cluster(address, "Shards held by Ray")
+        check_nodes(self._ray, ())
+        options = {"max_restarts": -1, "max_task_retries": 1, "max_concurrency": CALLS_AT_ONCE}
+        actor = self._ray.remote(Shard).options(**options, scheduling_strategy="SPREAD")
+        self._actors = [actor.remote(uri, disk_cache) for uri in uris]
+
+    def call(self, calls: Mapping[int, tuple[Any, ...]]) -> dict[int, Any]:
+        """Call `Shard.call` of several shards in parallel, and return the results by shard number."""
+        errors = self._ray.exceptions
+        pending = {number: self._actors[number].call.remote(*call) for number, call in calls.items()}
+        results = {}
+        for number, future in pending.items():
+            try:
+                results[number] = self._ray.get(future, timeout=ANSWER_SECONDS)
+            except errors.RayTaskError as error:
+                raise error.cause from None
+            except errors.RayError as error:
+                reason = " ".join(str(error).split())
+                raise IndexUnreachableError(
+                    f"The shard {self._uris[number]} does not answer, after two tries: {reason} Check that "
+                    "the nodes of the Ray cluster have the memory that the shard takes."
+                ) from error
+        return results
 
 
 class ShardedIndex(OpenedIndex):
@@ -113,8 +150,6 @@ class ShardedIndex(OpenedIndex):
             call_local, [Shard(shard_uri, disk_cache).call for shard_uri in uris]
         )
         if ray is not None:
-            from adaptive_rag.index.sharding.actors import ShardActors
-
             call_shards = ShardActors(ray, uris, disk_cache).call
         opened = cls(location.uri, call_shards, len(uris), model, settings[0].dimension)
         opened.stores_sentences = bool(settings[0].sentence_vectors)
