@@ -122,22 +122,17 @@ def flatten_options(command: Callable[..., None]) -> Callable[..., None]:
     """Wrap a command that takes groups of options as dataclasses, so that each field becomes an option."""
     hints = get_type_hints(command, include_extras=True)
     groups = dict[str, Any]()
-    parameters = list[Parameter]()
+    parameters, keyword = list[Parameter](), Parameter.KEYWORD_ONLY
     for name, parameter in signature(command).parameters.items():
         if is_dataclass(group := hints[name]):
             field_hints = get_type_hints(group, include_extras=True)
             groups[name] = group
             parameters += [
-                Parameter(
-                    field.name,
-                    Parameter.KEYWORD_ONLY,
-                    default=field.default,
-                    annotation=field_hints[field.name],
-                )
-                for field in fields(group)
+                Parameter(each.name, keyword, default=each.default, annotation=field_hints[each.name])
+                for each in fields(group)
             ]
         else:
-            parameters.append(parameter.replace(kind=Parameter.KEYWORD_ONLY, annotation=hints[name]))
+            parameters.append(parameter.replace(kind=keyword, annotation=hints[name]))
 
     @wraps(command)
     def run(**values: Any) -> None:

@@ -160,16 +160,11 @@ def to_arrow(rows: Sequence[TableRow], dimension: int) -> pa.Table:
 
 def from_arrow(table: pa.Table) -> list[TableRow]:
     """Convert an Arrow table to rows."""
-    return [
-        TableRow(
-            read_chunk(row),
-            row[DOC],
-            np.array(row[VECTOR], dtype=np.float32),
-            unpack_views(row[VIEWS]),
-            *(row[name] for name in SENTENCE_COLUMNS),
-        )
-        for row in table.to_pylist()
-    ]
+    rows = []
+    for row in table.to_pylist():
+        vector, sentences = np.array(row[VECTOR], dtype=np.float32), (row[name] for name in SENTENCE_COLUMNS)
+        rows.append(TableRow(read_chunk(row), row[DOC], vector, unpack_views(row[VIEWS]), *sentences))
+    return rows
 
 
 def read_chunk(row: dict[str, Any]) -> Chunk:

@@ -192,14 +192,8 @@ class Shard:
             scores = self._bm25(reader, rows, hits, words, own_counts, counts)
             for hit, score in zip(hits, scores.tolist(), strict=True):
                 hit["scores"]["sparse"] = score
-            best_positions = set(np.argsort(-scores, kind="stable")[:limit].tolist())
-            results.append(
-                [
-                    index.rename(hit, reader)
-                    for position, hit in enumerate(hits)
-                    if position < len(nearest) or position in best_positions
-                ]
-            )
+            best = {*range(len(nearest)), *np.argsort(-scores, kind="stable")[:limit].tolist()}
+            results.append([index.rename(hit, reader) for at, hit in enumerate(hits) if at in best])
         return results
 
     def has(self, index: Index, ids: Sequence[str]) -> list[str]:

@@ -39,21 +39,16 @@ class UnitedIndex(ShardedIndex):
         settings_of = {name: index.reader().manifest.settings for name, index in indexes.items()}
         models = {(settings.embeddings, settings.dimension) for settings in settings_of.values()}
         if len(models) > 1:
-            named_models = ", ".join(f"{name} with {made.embeddings!r}" for name, made in settings_of.items())
+            named = ", ".join(f"{name} with {made.embeddings!r}" for name, made in settings_of.items())
             raise IndexMismatchError(
-                f"These indexes cannot be searched together: they were made with different embedding models "
-                f"({named_models})."
+                "These indexes cannot be searched together: they were made with different embedding models "
+                f"({named})."
             )
         first_index = next(iter(indexes.values()))
         members = [_Member(f"{name}/", index, _shard_of(index.base)[0]) for name, index in indexes.items()]
         description = " + ".join(f"{name}: {index!r}" for name, index in indexes.items())
-        super().__init__(
-            description,
-            partial(call_local, [member.call for member in members]),
-            len(members),
-            first_index.embeddings,
-            models.pop()[1],
-        )
+        call_shards = partial(call_local, [member.call for member in members])
+        super().__init__(description, call_shards, len(members), first_index.embeddings, models.pop()[1])
         self._prefixes = [member.prefix for member in members]
         self.stores_sentences = all(settings.sentence_vectors for settings in settings_of.values())
 
