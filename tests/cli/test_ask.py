@@ -89,9 +89,8 @@ def test_options_reach_the_run(run: Run, town_index: str) -> None:
     assert output["analysis"]["decided_by"] == "caller"
     assert len(output["documents"]) == 2
     assert "I rent" in str(output["trace"])
-    fewer = parsed(
-        run("ask", LONG, "--index", town_index, "--set", "without=enhance", "--set", "k=1", "--json")
-    )
+    options = ("--set", "without=enhance", "--set", "k=1", "--json")
+    fewer = parsed(run("ask", LONG, "--index", town_index, *options))
     assert len(fewer["documents"]) == 1
     assert [s["skill"] for r in fewer["trace"] for s in r.get("stand_ins", [])].count("enhance") == 0
 

@@ -29,8 +29,7 @@ def test_it_finds_what_ask_reads(run: Run, town_index: str) -> None:
 
 
 def test_long_texts_are_cut_unless_all_is_asked_for(run: Run) -> None:
-    with open("long.txt", "w") as file:
-        file.write("The harbour wall is old. " * 36 + "It ends here.")
+    Path("long.txt").write_text("The harbour wall is old. " * 36 + "It ends here.")
     run("index", "long.txt")
     assert "It ends here." not in run("search", "harbour wall").stdout
     assert "It ends here." in " ".join(run("search", "harbour wall", "--full").stdout.split())
