@@ -15,8 +15,8 @@ from adaptive_rag.errors import IndexMismatchError
 from adaptive_rag.index.fields import Fields
 from adaptive_rag.index.manifest import MANIFEST, SourceRecord, complete_manifest
 from adaptive_rag.index.open_index import OpenedIndex
-from adaptive_rag.index.postgres.conditions import Conditions
-from adaptive_rag.index.postgres.database import Database, SnapshotGoneError
+from adaptive_rag.index.postgres.conditions import to_selection
+from adaptive_rag.index.postgres.database import Database, Selection, SnapshotGoneError
 from adaptive_rag.index.postgres.neighbours import nearest_exactly, nearest_roughly
 from adaptive_rag.index.postgres.spelling import holds, spelt_like
 from adaptive_rag.index.postgres.state import DatabaseState
@@ -97,14 +97,15 @@ class PostgresIndex(OpenedIndex):
         vectors = self.embed(queries)
         with self._open_state() as (cursor, state):
             refuse_dimension(self.uri, state.manifest.settings.dimension, vectors, self.embeddings)
-            condition, values, is_large = self._build_filter(cursor, state)
+            selection, is_large = self._build_filter(cursor, state)
+            condition, values = selection
             join = f"JOIN {state.table} USING (number) WHERE {condition}" if self._restrictions else ""
             find_nearest = nearest_roughly if is_large and state.manifest.recall else nearest_exactly
             sql = SEARCH.format(table=state.table, words=state.words, chunk=CHUNK, join=join)
             shared_values = {**values, "mean": state.mean_words(cursor), "limit": max(1, limit)}
             results = []
             for lexemes, vector in zip(to_lexemes(cursor, queries), vectors, strict=True):
-                nearest = find_nearest(cursor, state.table, vector, max(1, limit), condition, values)
+                nearest = find_nearest(cursor, state.table, vector, max(1, limit), selection)
                 weights = state.weights(cursor, lexemes)
                 query_values = {"nearest": nearest, "lexemes": lexemes, "weights": weights}
                 rows = cursor.execute(sql, {**shared_values, **query_values}).fetchall()
@@ -149,23 +150,22 @@ class PostgresIndex(OpenedIndex):
     def spelt_like(self, word: str) -> list[str]:
         """Return words of the chunks that are spelt almost like this one; none if a chunk contains it."""
         with self._open_state() as (cursor, state):
-            condition, values, _ = self._build_filter(cursor, state)
-            return spelt_like(cursor, state, word, to_lexemes(cursor, [word])[0], condition, values)
+            selection, _ = self._build_filter(cursor, state)
+            return spelt_like(cursor, state, word, to_lexemes(cursor, [word])[0], selection)
 
     def holds(self, word: str) -> bool:
         """Return whether a chunk contains exactly this word, ignoring case."""
         with self._open_state() as (cursor, state):
-            condition, values, _ = self._build_filter(cursor, state)
-            return holds(cursor, state, word, to_lexemes(cursor, [word])[0], condition, values)
+            selection, _ = self._build_filter(cursor, state)
+            return holds(cursor, state, word, to_lexemes(cursor, [word])[0], selection)
 
     def chunks(self) -> Iterator[Chunk]:
         """Iterate over all chunks."""
         with self._open_state() as (cursor, state):
-            conditions = Conditions(state)
-            condition = conditions.to_sql(self._restrictions, cursor)
+            condition, values = to_selection(self._restrictions, state, cursor)
             with cursor.connection.cursor("chunks", binary=True) as rows:
                 rows.itersize = ROWS_PER_READ
-                rows.execute(f"SELECT {CHUNK} FROM {state.table} WHERE {condition}", conditions.values)
+                rows.execute(f"SELECT {CHUNK} FROM {state.table} WHERE {condition}", values)
                 for row in rows:
                     yield _chunk(row, state)
 
@@ -266,21 +266,19 @@ class PostgresIndex(OpenedIndex):
         self, cursor: Cursor[Any], state: DatabaseState, columns: str, suffix: str = ""
     ) -> list[Any]:
         """Return some columns of the selected chunks."""
-        conditions = Conditions(state)
-        condition = conditions.to_sql(self._restrictions, cursor)
+        condition, values = to_selection(self._restrictions, state, cursor)
         sql = f"SELECT {columns} FROM {state.table} WHERE {condition} {suffix}"
-        return cursor.execute(sql, conditions.values).fetchall()
+        return cursor.execute(sql, values).fetchall()
 
-    def _build_filter(self, cursor: Cursor[Any], state: DatabaseState) -> tuple[str, dict[str, Any], bool]:
-        """Return the restrictions as SQL with their values, and whether many chunks meet them."""
-        conditions = Conditions(state)
-        condition = conditions.to_sql(self._restrictions, cursor)
-        if not self._restrictions:
-            return condition, conditions.values, True
-        numbers = state.select_few(cursor, repr(self._restrictions), condition, conditions.values)
+    def _build_filter(self, cursor: Cursor[Any], state: DatabaseState) -> tuple[Selection, bool]:
+        """Return the restrictions as SQL, and whether many chunks meet them."""
+        selection = to_selection(self._restrictions, state, cursor)
+        numbers = None
+        if self._restrictions:
+            numbers = state.select_few(cursor, repr(self._restrictions), selection)
         if numbers is None:
-            return condition, conditions.values, True
-        return "number = ANY(%(few)s::integer[])", {"few": numbers}, False
+            return selection, True
+        return ("number = ANY(%(few)s::integer[])", {"few": numbers}), False
 
     def _with_ids(self, ids: Sequence[str]) -> list[StoredChunk]:
         stored_chunks = self._chunks.get_all(ids, self._read_chunks)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from adaptive_rag.index.fields import Fields
 from adaptive_rag.index.manifest import Manifest
-from adaptive_rag.index.postgres.database import Database
+from adaptive_rag.index.postgres.database import Database, Selection
 from adaptive_rag.index.shared_cache import SharedCache
 from adaptive_rag.text.bm25 import idf
 from adaptive_rag.where import Kind
@@ -54,13 +54,12 @@ class DatabaseState:
         weight_of = self._weights.get_all(lexemes, compute)
         return [weight_of[word] for word in lexemes]
 
-    def select_few(
-        self, cursor: Cursor[Any], name: str, condition: str, values: Mapping[str, Any]
-    ) -> list[int] | None:
-        """Return the numbers of the chunks that meet a condition; None if there are more than `FEW`.
+    def select_few(self, cursor: Cursor[Any], name: str, selection: Selection) -> list[int] | None:
+        """Return the numbers of the selected chunks; None if there are more than `FEW`.
 
         The result is cached under `name`, which identifies the condition.
         """
+        condition, values = selection
         sql = f"SELECT number FROM {self.table} WHERE {condition} LIMIT {FEW + 1}"
         numbers = self._few.get(name, lambda: array("i", [n for [n] in cursor.execute(sql, values)]))
         return numbers.tolist() if len(numbers) <= FEW else None
