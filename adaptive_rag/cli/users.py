@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -163,23 +163,13 @@ def tokens(name: Name, data: options.Data = None, as_json: options.Json = False)
 
         rows = db.scalars(select_tokens(_find_user(db, name).id)).all()
 
-    def format_date(date: datetime | None) -> str | None:
-        return date.isoformat() if date else None
-
     if as_json:
-        print_json(
-            [
-                {
-                    "id": row.id,
-                    "name": row.name,
-                    "role": row.role,
-                    "created": format_date(row.created),
-                    "expires": format_date(row.expires),
-                    "used": format_date(row.used),
-                }
-                for row in rows
-            ]
-        )
+        listed = []
+        for row in rows:
+            dates = {name: getattr(row, name) for name in ("created", "expires", "used")}
+            texts = {name: date.isoformat() if date else None for name, date in dates.items()}
+            listed.append({"id": row.id, "name": row.name, "role": row.role, **texts})
+        print_json(listed)
         return
     for row in rows:
         expiry = f"until {row.expires:%Y-%m-%d}" if row.expires else "without an end"

@@ -80,7 +80,7 @@ class RowReader:
     def vectors(self, ids: Sequence[str]) -> Vectors:
         """Return the vectors of chunks by id, shape (len(ids), dimension)."""
         vectors = [stored.vector for stored in self._with_ids(ids)]
-        return np.stack(vectors) if vectors else np.zeros((0, self._dimension), dtype=np.float32)
+        return np.array(vectors, dtype=np.float32).reshape(-1, self._dimension)
 
     def sentences(self, ids: Sequence[str]) -> list[Sentences]:
         """Return the sentences of chunks by id; if the index stores none, they are embedded now."""

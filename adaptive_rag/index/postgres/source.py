@@ -118,7 +118,7 @@ class PostgresIndex(OpenedIndex):
         """Return the vectors of chunks, shape (len(ids), dimension), unit length."""
         vectors = [stored.vector for stored in self._with_ids(ids)]
         dimension = self._known_state.manifest.settings.dimension
-        return np.stack(vectors) if vectors else np.zeros((0, dimension), dtype=np.float32)
+        return np.array(vectors, dtype=np.float32).reshape(-1, dimension)
 
     @property
     def stores_sentences(self) -> bool:

@@ -188,8 +188,7 @@ class ShardedIndex(OpenedIndex):
 
     def vectors(self, ids: Sequence[str]) -> Vectors:
         """Return the vectors of chunks, shape (len(ids), dimension), unit length."""
-        vectors = self._by_id("vectors", ids)
-        return np.stack(vectors) if vectors else np.zeros((0, self._dimension), dtype=np.float32)
+        return np.array(self._by_id("vectors", ids), dtype=np.float32).reshape(-1, self._dimension)
 
     def sentences(self, ids: Sequence[str]) -> list[Sentences]:
         """Return the sentences of each chunk with their vectors."""
