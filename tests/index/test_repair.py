@@ -13,15 +13,9 @@ from adaptive_rag.index.manifest import COPY, MANIFEST
 from adaptive_rag.ingest import Failure, SourceFile, hash_file
 from tests.index.made import HashEmbeddings, build, change_manifest, found, open_index, texts_in, write_files
 from tests.index.test_crash import run_python
-from tests.index.test_files import data_file, flip, sealed
+from tests.index.test_files import TIDES, data_file, flip, kb, sealed
 
-TIDES = {f"{n}.txt": f"Note {n} on tides and walls." for n in range(6)}
-
-
-@pytest.fixture
-def kb(tmp_path: Path) -> Path:
-    build(write_files(tmp_path / "docs", TIDES), tmp_path / "kb")
-    return tmp_path / "kb"
+__all__ = ["kb"]
 
 
 def repair(kb: Path) -> RepairReport:
