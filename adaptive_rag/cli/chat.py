@@ -14,6 +14,7 @@ from adaptive_rag.cli import options
 from adaptive_rag.cli.answers import print_trace
 from adaptive_rag.cli.output import format_count, print_line, print_note, stdout
 from adaptive_rag.cli.session import answer_live
+from adaptive_rag.errors import AdaptiveRAGError
 from adaptive_rag.text.redaction import redact
 
 if TYPE_CHECKING:
@@ -47,7 +48,6 @@ def chat(
 ) -> None:
     """Talk with your documents; follow-up questions are understood, and conversations are kept."""
     from adaptive_rag.conversation import Threads, check_name
-    from adaptive_rag.errors import AdaptiveRAGError
     from adaptive_rag.index.index import source_of
     from adaptive_rag.runnable import AdaptiveRAG
 
@@ -55,9 +55,8 @@ def chat(
         rag = AdaptiveRAG(
             **ask_options.settings(user_id=user), checkpointer=threads.saver, store=threads.store
         )
-        conversation = _Conversation(
-            rag, threads, check_name(name or _default_name(ask_options)), ask_options, user
-        )
+        conversation_name = check_name(name or _default_name(ask_options))
+        conversation = _Conversation(rag, threads, conversation_name, ask_options, user)
         source_of(rag.context)  # without an index there is nothing to talk with
         conversation.greet()
         while (line := _read_line()) is not None:
@@ -107,10 +106,8 @@ class _Conversation:
         values = self._rag.graph.get_state(self._config()).values  # type: ignore[arg-type]
         turns = len(values.get("messages", [])) // 2
         length = f", {format_count(turns, 'question')} so far" if turns else ", new"
-        model = self._rag.context.model
-        answers = (
-            f"answers by {model}" if model else "no chat model is configured: answers quote the documents"
-        )
+        model, local = self._rag.context.model, "no chat model is configured: answers quote the documents"
+        answers = f"answers by {model}" if model else local
         _print_dim(f"Conversation {self._name!r}{length}; {answers}. /help lists the commands.")
 
     def ask(self, question: str) -> None:

@@ -13,6 +13,7 @@ from adaptive_rag.cli import options
 from adaptive_rag.cli.output import print_block, print_line, print_note, stdout
 from adaptive_rag.cli.session import format_report, index_documents, show_answer
 from adaptive_rag.errors import InputError
+from adaptive_rag.samples import SAMPLE_QUESTIONS, lend_vectors, samples_path
 
 
 def demo(
@@ -23,13 +24,10 @@ def demo(
     model: options.Model = None,
     trace: options.Trace = False,
     copy: Annotated[
-        Path | None,
-        Option("--copy", help="Only copy the sample documents there.", metavar="FOLDER"),
+        Path | None, Option("--copy", help="Only copy the sample documents there.", metavar="FOLDER")
     ] = None,
 ) -> None:
     """Ask the sample documents a question of each type."""
-    from adaptive_rag.samples import SAMPLE_QUESTIONS, lend_vectors, samples_path
-
     if copy is not None:
         try:
             _copy_documents(samples_path(), copy)
@@ -52,12 +50,7 @@ def demo(
 
 
 def _copy_documents(documents: Path, folder: Path) -> None:
-    """Copy the sample documents into a folder, unless it holds other files with their names.
-
-    Raises:
-        InputError: a file of that name has other content; nothing is copied.
-        OSError: the folder cannot be written.
-    """
+    """Copy the sample documents into a folder, unless it holds other files with their names."""
     files = sorted(path for path in documents.iterdir() if path.is_file())
     for file in files:
         target = folder / file.name

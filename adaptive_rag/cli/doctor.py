@@ -15,6 +15,9 @@ from adaptive_rag.cli import options
 from adaptive_rag.cli.doctor_server import Finding, check_server
 from adaptive_rag.cli.output import format_count, print_fact, print_json, print_line
 from adaptive_rag.cli.route import format_routing
+from adaptive_rag.errors import AdaptiveRAGError, ConfigurationError
+from adaptive_rag.optional import failure_file, read_failures
+from adaptive_rag.text.redaction import redact
 
 if TYPE_CHECKING:
     from adaptive_rag.context import Context
@@ -65,7 +68,6 @@ def doctor(
 def _diagnose(settings: dict[str, Any], offline: bool, server: bool, data: Path | None) -> Iterator[Finding]:
     """Check the settings, the index or the server, chat models and files; `offline` calls no remote model."""
     from adaptive_rag.context import make_context
-    from adaptive_rag.errors import AdaptiveRAGError, ConfigurationError
 
     try:
         context = make_context(settings)
@@ -93,7 +95,6 @@ def _check_index(context: Context, offline: bool) -> Iterator[Finding]:
     from adaptive_rag.index.postgres.source import PostgresIndex
     from adaptive_rag.index.sharding.source import ShardedIndex
     from adaptive_rag.models.embeddings import load_embeddings
-    from adaptive_rag.text.redaction import redact
 
     index, address = open_source(str(context.index), context.embeddings), redact(str(context.index))
     if not isinstance(index, Index | PostgresIndex | ShardedIndex):
@@ -200,8 +201,6 @@ def _check_router() -> Iterator[Finding]:
 
 def _check_failures() -> Iterator[Finding]:
     """Name the optional steps of answers that failed for this user; the answers were given without them."""
-    from adaptive_rag.optional import failure_file, read_failures
-
     if not (failures := read_failures()):
         yield Finding("answers", "ok", "no part of an answer has failed")
     for part, error, place, times, last in failures[:MAX_FAILURES_SHOWN]:

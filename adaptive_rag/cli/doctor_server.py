@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from adaptive_rag.cli import options
 from adaptive_rag.cli.output import format_count
 from adaptive_rag.errors import ConfigurationError
+from adaptive_rag.text.redaction import redact
 
 if TYPE_CHECKING:
     from sqlalchemy import Engine
@@ -94,7 +95,6 @@ def _check_database(settings: ServerSettings) -> Iterator[Finding]:
     from sqlalchemy.exc import SQLAlchemyError
 
     from adaptive_rag.server.database import connect, newest_revision, revision_of
-    from adaptive_rag.text.redaction import redact
 
     engine = connect(settings)
     try:

@@ -10,6 +10,7 @@ from typer import Argument, Option
 
 from adaptive_rag.cli import options
 from adaptive_rag.cli.output import print_json, print_line, print_note
+from adaptive_rag.errors import ConfigurationError
 
 
 def feedback(
@@ -32,7 +33,6 @@ def feedback(
 ) -> None:
     """Keep a question with its right type, for `adaptive-rag route --learn`."""
     from adaptive_rag.analysis.learning import QuestionLine
-    from adaptive_rag.errors import ConfigurationError
     from adaptive_rag.evaluation.labels import append_questions, own_questions
     from adaptive_rag.nodes.classify import check_name
     from adaptive_rag.query.history import read_question

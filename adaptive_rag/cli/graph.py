@@ -8,6 +8,7 @@ from typing import Annotated
 from typer import Option
 
 from adaptive_rag.cli.output import print_note, print_plain
+from adaptive_rag.errors import ConfigurationError
 
 
 def graph(
@@ -25,7 +26,6 @@ def graph(
         styles = [f"\tstyle {name} stroke:{strategy.colour}" for name, strategy in STRATEGIES.items()]
         print_plain("\n".join([drawable.draw_mermaid().rstrip(), *styles, ""]))
         return
-    from adaptive_rag.errors import ConfigurationError
     from adaptive_rag.graph.drawing import draw_png
 
     picture = draw_png(drawable, colours={name: strategy.colour for name, strategy in STRATEGIES.items()})

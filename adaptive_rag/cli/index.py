@@ -14,8 +14,10 @@ from adaptive_rag.cli.output import format_count, print_json, print_line, print_
 from adaptive_rag.cli.session import format_report, index_documents, showing_progress
 from adaptive_rag.cli.skipped import print_notes
 from adaptive_rag.cli.watch import watch_folders
+from adaptive_rag.errors import ConfigurationError
 
 if TYPE_CHECKING:
+    from adaptive_rag.context import Context
     from adaptive_rag.index import IndexCheck, IndexReport, RepairReport
 
 MAX_SOURCES_NAMED = 10  # of the incomplete ones
@@ -79,49 +81,39 @@ def index(
     Exits 1 if something could not be read. Patterns are those of .gitignore.
     """
     _check_options(paths, mode, build_options)
+    from adaptive_rag.context import make_context
+    from adaptive_rag.index.location import open_location
+
     settings = options.collect_settings(index=index, embeddings=build_options.embeddings)
     if mode.check:
-        _check(settings, deep=mode.deep, as_json=as_json)
+        _check(make_context(settings), deep=mode.deep, as_json=as_json)
         return
     if mode.repair:
-        _repair(settings, as_json=as_json)
+        _repair(make_context(settings), as_json=as_json)
         return
 
     def run() -> IndexReport:
         report = index_documents(
             paths or [], settings, depth=depth, verbose=bool(verbose), **build_options.build_arguments()
         )
-        # A watched folder may change in files that are not indexed: that is no news.
-        if not mode.watch or report.changed or report.failed:
-            _print_report(report, verbose=bool(verbose), as_json=as_json)
+        if mode.watch and not (report.changed or report.failed):
+            return report  # a watched folder may change in files that are not indexed: that is no news
+        if as_json:
+            print_json(report)
+        else:
+            print_line(format_report(report))
+            print_notes(report, verbose=bool(verbose))
         return report
 
     if mode.watch:
-        watch_folders([Path(path) for path in paths or []], _index_folder(settings), run)
+        index_folder = open_location(str(make_context(settings).index)).path
+        watch_folders([Path(path) for path in paths or []], index_folder, run)
     elif run().failed:
         raise Exit(1)
 
 
-def _print_report(report: IndexReport, *, verbose: bool, as_json: bool) -> None:
-    if as_json:
-        print_json(report)
-        return
-    print_line(format_report(report))
-    print_notes(report, verbose=verbose)
-
-
-def _index_folder(settings: dict[str, Any]) -> Path | None:
-    """Return the folder of the index; None if the index is in a bucket."""
-    from adaptive_rag.context import make_context
-    from adaptive_rag.index.location import open_location
-
-    return open_location(str(make_context(settings).index)).path
-
-
 def _check_options(paths: list[str] | None, mode: IndexMode, build_options: IndexOptions) -> None:
     """Raise a ConfigurationError if options do not go together."""
-    from adaptive_rag.errors import ConfigurationError
-
     modes = [f"--{name}" for name in ("check", "repair") if getattr(mode, name)]
     if mode.deep and not mode.check:
         raise ConfigurationError("--deep goes with --check: adaptive-rag index --check --deep")
@@ -141,11 +133,10 @@ def _check_options(paths: list[str] | None, mode: IndexMode, build_options: Inde
         raise ConfigurationError("Name the files or folders to index: adaptive-rag index PATH")
 
 
-def _check(settings: dict[str, Any], *, deep: bool, as_json: bool) -> None:
-    from adaptive_rag.context import make_context
+def _check(context: Context, *, deep: bool, as_json: bool) -> None:
     from adaptive_rag.index import Index
 
-    result = Index.check(str(make_context(settings).index), deep=deep)
+    result = Index.check(str(context.index), deep=deep)
     if as_json:
         print_json({"healthy": result.healthy, **asdict(result)})
     else:
@@ -177,11 +168,9 @@ def _print_damages(damages: Iterable[tuple[str, str]]) -> None:
         print_line(("  ✗ ", "bold red"), f"{part}: {problem}")
 
 
-def _repair(settings: dict[str, Any], *, as_json: bool) -> None:
-    from adaptive_rag.context import make_context
+def _repair(context: Context, *, as_json: bool) -> None:
     from adaptive_rag.index import Index
 
-    context = make_context(settings)
     with showing_progress("Repairing") as (show, print_message):
         report = Index.repair(
             str(context.index), embeddings=context.embeddings, progress=show, on_wait=print_message
@@ -196,12 +185,8 @@ def _repair(settings: dict[str, Any], *, as_json: bool) -> None:
 
 def _print_repair(report: RepairReport) -> None:
     _print_damages(report.damages)
-    counts = {
-        "whole": report.whole,
-        "read again": len(report.read_again),
-        "restored": len(report.restored),
-        "lost": len(report.lost),
-    }
+    outcomes = {"read again": report.read_again, "restored": report.restored, "lost": report.lost}
+    counts = {"whole": report.whole} | {name: len(sources) for name, sources in outcomes.items()}
     sources = ", ".join(f"{count:,} {outcome}" for outcome, count in counts.items() if count) or "none"
     result = "Mended" if report.damages else "Nothing was damaged"
     chunks = format_count(report.chunks, "chunk")

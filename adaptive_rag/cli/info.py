@@ -9,13 +9,13 @@ from typing import Any
 from adaptive_rag.cli import options
 from adaptive_rag.cli.output import print_fact, print_json, print_line, short_source, stdout
 from adaptive_rag.cli.route import active_routing, format_routing
+from adaptive_rag.errors import ConfigurationError
 
 MOST_FIELDS = 100
 
 
 def info(index: options.Index = None, as_json: options.Json = False) -> None:
     """Show what an index holds and how it was made."""
-    from adaptive_rag.errors import ConfigurationError
     from adaptive_rag.index import describe, describe_fields
 
     address = options.index_address(index)

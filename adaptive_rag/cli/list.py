@@ -34,11 +34,9 @@ def list_documents(prefix: Prefix = "", index: options.Index = None, as_json: op
         return
     rows, notes = [], []
     for document in documents:
-        name, kind = short_source(document.source), document.kind or ""
-        date = ""
-        if document.indexed:
-            date = datetime.fromtimestamp(document.indexed).isoformat(" ", "minutes")
-        rows.append((name, kind, f"{document.chunks:,}", date))
+        name, read = short_source(document.source), document.indexed
+        date = datetime.fromtimestamp(read).isoformat(" ", "minutes") if read else ""
+        rows.append((name, document.kind or "", f"{document.chunks:,}", date))
         if document.source in copies:
             notes.append(f"{name}: {format_other_names(copies[document.source])}")
         elif document.copy_of is not None:

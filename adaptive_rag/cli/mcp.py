@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from typer import Option
 
 from adaptive_rag.cli import options
+from adaptive_rag.errors import import_extra
 
 if TYPE_CHECKING:
     from adaptive_rag.server.mcp_tools import Collections, OpenedCollection
@@ -32,8 +33,6 @@ class _LocalReader:
     """The user of this machine, who can read one index."""
 
     def __init__(self, settings: dict[str, Any], about: str) -> None:
-        from adaptive_rag.errors import import_extra
-
         import_extra("limits", extra="server", purpose="adaptive-rag mcp")
         server = options.server_settings()
         from adaptive_rag.context import make_context

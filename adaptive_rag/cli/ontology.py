@@ -16,6 +16,8 @@ from adaptive_rag.cli.output import (
     print_plain,
     reporting_errors,
 )
+from adaptive_rag.errors import ConfigurationError
+from adaptive_rag.text.redaction import redact
 
 ontology_app = Typer(
     name="ontology",
@@ -38,10 +40,8 @@ def suggest(
 ) -> None:
     """Propose an ontology from an index: its salient terms, grouped, for a person to edit."""
     from adaptive_rag.analysis import format_ontology, suggest_ontology
-    from adaptive_rag.errors import ConfigurationError
     from adaptive_rag.index.index import open_source
     from adaptive_rag.source import ListsChunks
-    from adaptive_rag.text.redaction import redact
 
     address = options.index_address(index)
     source = open_source(address)

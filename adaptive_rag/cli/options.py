@@ -15,7 +15,10 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 from typer import BadParameter, Option
 
+from adaptive_rag.cli.output import print_note
+from adaptive_rag.errors import ConfigurationError, import_extra
 from adaptive_rag.graph.strategies import NAMES
+from adaptive_rag.text.visible import escape_hidden
 
 if TYPE_CHECKING:
     from adaptive_rag.server.settings import ServerSettings
@@ -23,14 +26,13 @@ if TYPE_CHECKING:
 ENV_FILE = ".env"
 # The same as in adaptive_rag.context, which is slow to import and not needed without such a file.
 CONFIG_FILE = "adaptive-rag.toml"
-MODEL_VARIABLE = "ADAPTIVE_RAG_MODEL"
+
 
 Index = Annotated[
     str | None, Option("--index", "-i", help="Folder or URI of the index.", show_default=".adaptive-rag")
 ]
 Docs = Annotated[
-    list[Path] | None,
-    Option("--docs", "-d", help="Answer only from these files.", metavar="PATH"),
+    list[Path] | None, Option("--docs", "-d", help="Answer only from these files.", metavar="PATH")
 ]
 UserContext = Annotated[
     str, Option("--context", "-c", help="Who asks, or in what situation.", metavar="TEXT")
@@ -42,7 +44,7 @@ Model = Annotated[
         "--model",
         "-m",
         help="Chat model as provider:name.",
-        envvar=MODEL_VARIABLE,
+        envvar="ADAPTIVE_RAG_MODEL",
         show_envvar=False,
         metavar="NAME",
     ),
@@ -51,10 +53,7 @@ Assignments = Annotated[list[str] | None, Option("--set", help="Any other settin
 Data = Annotated[
     Path | None,
     Option(
-        "--data",
-        help="Data folder of the web server.",
-        show_default=".adaptive-rag-server",
-        file_okay=False,
+        "--data", help="Data folder of the web server.", show_default=".adaptive-rag-server", file_okay=False
     ),
 ]
 Json = Annotated[bool, Option("--json", help="Print one JSON object and nothing else.")]
@@ -72,8 +71,7 @@ class AskOptions:
     index: Index = None
     context: UserContext = ""
     where: Annotated[
-        str | None,
-        Option("--where", "-w", help="Restrict the search: 'kind = pdf'.", metavar="CONDITION"),
+        str | None, Option("--where", "-w", help="Restrict the search: 'kind = pdf'.", metavar="CONDITION")
     ] = None
     recipe: Recipe = None
     model: Model = None
@@ -124,22 +122,17 @@ def flatten_options(command: Callable[..., None]) -> Callable[..., None]:
     """Wrap a command that takes groups of options as dataclasses, so that each field becomes an option."""
     hints = get_type_hints(command, include_extras=True)
     groups = dict[str, Any]()
-    parameters = list[Parameter]()
+    parameters, keyword = list[Parameter](), Parameter.KEYWORD_ONLY
     for name, parameter in signature(command).parameters.items():
         if is_dataclass(group := hints[name]):
             field_hints = get_type_hints(group, include_extras=True)
             groups[name] = group
             parameters += [
-                Parameter(
-                    field.name,
-                    Parameter.KEYWORD_ONLY,
-                    default=field.default,
-                    annotation=field_hints[field.name],
-                )
-                for field in fields(group)
+                Parameter(each.name, keyword, default=each.default, annotation=field_hints[each.name])
+                for each in fields(group)
             ]
         else:
-            parameters.append(parameter.replace(kind=Parameter.KEYWORD_ONLY, annotation=hints[name]))
+            parameters.append(parameter.replace(kind=keyword, annotation=hints[name]))
 
     @wraps(command)
     def run(**values: Any) -> None:
@@ -156,16 +149,12 @@ def load_env_file() -> None:
     """Load variables from the file .env of the working directory; variables already set keep their values.
 
     A file that sets more than settings of this machine is loaded only after the user has allowed it.
-
-    Raises:
-        ConfigurationError: the file cannot be read.
     """
     if not os.path.isfile(ENV_FILE):
         return
     from dotenv import dotenv_values, load_dotenv
 
     from adaptive_rag.context.trusted import risky_variables
-    from adaptive_rag.errors import ConfigurationError
 
     try:
         if confirm_trust(Path(ENV_FILE), risky_variables(dotenv_values(ENV_FILE)), "sets"):
@@ -192,9 +181,7 @@ def confirm_config_file() -> None:
 
 def confirm_trust(file: Path, risks: Sequence[str], verb: str) -> bool:
     """Return whether a file may be used despite its risks; ask the user once, if there is a terminal."""
-    from adaptive_rag.cli.output import print_note
     from adaptive_rag.context.trusted import HOW_TO_TRUST, is_trusted, store_trust, stored_trust
-    from adaptive_rag.text.visible import escape_hidden
 
     if not risks or is_trusted(file):
         return True
@@ -215,13 +202,7 @@ def _is_interactive() -> bool:
 
 
 def collect_settings(assignments: list[str] | None = None, **named: Any) -> dict[str, Any]:
-    """Return the named settings that are not None, and those of `--set NAME=VALUE`.
-
-    Raises:
-        ConfigurationError: a `--set` is not of the form NAME=VALUE.
-    """
-    from adaptive_rag.errors import ConfigurationError
-
+    """Return the named settings that are not None, and those of `--set NAME=VALUE`."""
     settings = {name: value for name, value in named.items() if value is not None}
     for assignment in assignments or []:
         name, equals, value = assignment.partition("=")
@@ -246,8 +227,6 @@ def server_settings(**named: Any) -> ServerSettings:
         ConfigurationError: a setting is not usable, wherever it comes from.
         MissingExtraError: the extra `server` is not installed.
     """
-    from adaptive_rag.errors import import_extra
-
     import_extra("limits", extra="server", purpose="The web server")
     from adaptive_rag.server.settings import read_server_settings
 

@@ -20,6 +20,7 @@ from rich.table import Table
 from rich.text import Text
 from typer import Exit, echo
 
+from adaptive_rag.errors import AdaptiveRAGError, AdaptiveRAGWarning
 from adaptive_rag.optional import record_failures
 from adaptive_rag.samples import samples_path
 from adaptive_rag.text.markdown import links_as_words, without_emphasis
@@ -258,8 +259,6 @@ def reporting_errors(command: CommandT) -> CommandT:
 
     @functools.wraps(command)
     def run(*args: Any, **kwargs: Any) -> Any:
-        from adaptive_rag.errors import AdaptiveRAGError
-
         try:
             with _plain_warnings(), _log_on_stderr(kwargs.get("verbose", 0)):
                 return command(*args, **kwargs)
@@ -280,8 +279,6 @@ def reporting_errors(command: CommandT) -> CommandT:
 @contextmanager
 def _plain_warnings() -> Iterator[None]:
     """Print each warning of this package as one line, once; leave other packages' warnings as they are."""
-    from adaptive_rag.errors import AdaptiveRAGWarning
-
     printed: set[str] = set()
 
     def show_warning(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:

@@ -12,6 +12,7 @@ from typer import Argument, Option
 from adaptive_rag.cli import options
 from adaptive_rag.cli.answers import strategy_colour
 from adaptive_rag.cli.output import Part, print_block, print_json, print_line, print_table, stdout
+from adaptive_rag.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -57,7 +58,6 @@ def route(
     """Show how a question is routed: type, probabilities, and the reasons for each type."""
     from adaptive_rag.analysis import load_ontology
     from adaptive_rag.context import make_context
-    from adaptive_rag.errors import ConfigurationError
 
     requests = {"QUESTION": question, "--file": file, "--learn": learn, "--forget": forget or None}
     names = [name for name, value in requests.items() if value is not None]
@@ -123,10 +123,7 @@ def _route_file(file: Path, terms: Ontology | None, as_json: bool) -> None:
 
 
 def _analyse(
-    texts: Sequence[str],
-    contexts: Sequence[str],
-    histories: Sequence[Sequence[Turn]],
-    terms: Ontology | None,
+    texts: Sequence[str], contexts: Sequence[str], histories: Sequence[Sequence[Turn]], terms: Ontology | None
 ) -> list[QueryAnalysis]:
     """Analyse questions as `ask` does, with the thresholds from the environment and the config file."""
     from adaptive_rag.analysis import analyse_batch
@@ -187,11 +184,7 @@ def _forget(as_json: bool) -> None:
 
 
 def active_routing() -> dict[str, Any]:
-    """Return which routing is used and, if it was learned: from how many questions, when, and its file.
-
-    Raises:
-        ConfigurationError: the file with the learned routing is not usable.
-    """
+    """Return which routing is used and, if it was learned: from how many questions, when, and its file."""
     from adaptive_rag.analysis import router
 
     if router.load_learned() is None:

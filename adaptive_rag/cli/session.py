@@ -16,6 +16,8 @@ from rich.text import Text
 from adaptive_rag.cli.answers import print_answer, print_trace
 from adaptive_rag.cli.output import format_count, shorten, stderr
 from adaptive_rag.cli.skipped import print_skipped
+from adaptive_rag.ingest import Site
+from adaptive_rag.ingest.web import is_address
 from adaptive_rag.text.redaction import PiecewiseRedactor
 from adaptive_rag.text.visible import visible
 
@@ -163,8 +165,6 @@ def index_documents(
     """
     from adaptive_rag.context import make_context
     from adaptive_rag.index import Index
-    from adaptive_rag.ingest import Site
-    from adaptive_rag.ingest.web import is_address
 
     context = make_context(settings)
     web = context.web.model_dump()

@@ -9,6 +9,7 @@ from typer import Option
 
 from adaptive_rag.cli.options import CONFIG_FILE, ENV_FILE
 from adaptive_rag.cli.output import print_line, print_plain, print_table
+from adaptive_rag.errors import InputError, import_extra
 
 if TYPE_CHECKING:
     from pydantic.fields import FieldInfo
@@ -78,7 +79,6 @@ def settings(
 def _trust_files() -> None:
     """Record that the user trusts the .env and config file of the working directory as they are now."""
     from adaptive_rag.context.trusted import store_trust
-    from adaptive_rag.errors import InputError
 
     files = [Path(name) for name in (ENV_FILE, CONFIG_FILE) if Path(name).is_file()]
     if not files:
@@ -117,7 +117,6 @@ def _format_table(rows: list[_Row]) -> str:
 
 def _server_section() -> _Section:
     from adaptive_rag.context import SERVER_TABLE
-    from adaptive_rag.errors import import_extra
 
     import_extra("limits", extra="server", purpose="The web server")
     from adaptive_rag.server.settings import ServerSettings

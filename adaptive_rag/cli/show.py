@@ -17,6 +17,7 @@ from adaptive_rag.cli.output import (
     short_source,
     stdout,
 )
+from adaptive_rag.errors import InputError
 from adaptive_rag.text.places import format_other_names, page_at, place_at, section_at
 
 if TYPE_CHECKING:
@@ -55,13 +56,7 @@ def show(
 
 
 def _parse_span(text: str) -> tuple[int, int]:
-    """Parse START-END.
-
-    Raises:
-        InputError: the text is not a span.
-    """
-    from adaptive_rag.errors import InputError
-
+    """Parse START-END."""
     match = re.fullmatch(r"(\d{1,12})[-:](\d{1,12})", text.strip())
     if not match or int(match[1]) >= int(match[2]):
         raise InputError(f"{text!r} is not a span: write START-END, as in --span 120-180.")
@@ -77,12 +72,7 @@ def _heading(source: str, chunk: Chunk, start: int, end: int) -> str:
 
 
 def _show_span(source: str, chunks: Sequence[Chunk], start: int, end: int, *, as_json: bool) -> None:
-    """Print a span with the text before and after it, below a line with its place.
-
-    Raises:
-        InputError: the span is outside the text.
-    """
-    from adaptive_rag.errors import InputError
+    """Print a span with the text before and after it, below a line with its place."""
     from adaptive_rag.index.sources import join_chunks
 
     text_end = chunks[-1]["end"]

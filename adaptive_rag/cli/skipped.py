@@ -52,14 +52,8 @@ def _print_messages(
 ) -> bool:
     """Print (source, text) messages, grouped by text; return whether some sources are not named.
 
-    Texts that name the same install command belong to one group.
-
-    Args:
-        print_message: prints a line.
-        messages: the source and the text of each message.
-        template: a line for one source, with places for the source and the text.
-        extra_needed: the words between a number of files and the install command that they need.
-        verbose: name every source.
+    Texts that name the same install command belong to one group. `template` is a line for one source, and
+    `extra_needed` stands between a number of files and the install command that they need.
     """
     groups: dict[str, list[tuple[str, str]]] = {}
     for source, text in messages:
@@ -87,11 +81,8 @@ def _print_unknown(print_message: Callable[[str], None], sources: Sequence[str],
     if verbose or len(sources) <= MAX_FILES_NAMED:
         for source in sources:
             kind = PurePath(source).suffix.lower() or "no suffix"
-            advice = how_to_convert(Path(source))
-            print_message(
-                f"{short_source(source)} is of a kind that is not read ({kind})"
-                f"{f'. {advice}' if advice else ''}"
-            )
+            message = f"{short_source(source)} is of a kind that is not read ({kind})"
+            print_message(". ".join(filter(None, (message, how_to_convert(Path(source))))))
         return False
     kinds = Counter(PurePath(source).suffix.lower() for source in sources)
     named = [f"{count:,} {kind or 'without a suffix'}" for kind, count in kinds.most_common(MAX_KINDS_NAMED)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -163,23 +163,13 @@ def tokens(name: Name, data: options.Data = None, as_json: options.Json = False)
 
         rows = db.scalars(select_tokens(_find_user(db, name).id)).all()
 
-    def format_date(date: datetime | None) -> str | None:
-        return date.isoformat() if date else None
-
     if as_json:
-        print_json(
-            [
-                {
-                    "id": row.id,
-                    "name": row.name,
-                    "role": row.role,
-                    "created": format_date(row.created),
-                    "expires": format_date(row.expires),
-                    "used": format_date(row.used),
-                }
-                for row in rows
-            ]
-        )
+        listed = []
+        for row in rows:
+            dates = {name: getattr(row, name) for name in ("created", "expires", "used")}
+            texts = {name: date.isoformat() if date else None for name, date in dates.items()}
+            listed.append({"id": row.id, "name": row.name, "role": row.role, **texts})
+        print_json(listed)
         return
     for row in rows:
         expiry = f"until {row.expires:%Y-%m-%d}" if row.expires else "without an end"
@@ -229,11 +219,7 @@ def _database(data: Path | None) -> Iterator[Session]:
 
 
 def _find_user(db: Session, name: str) -> User:
-    """Return a user by name.
-
-    Raises:
-        InputError: there is no such user.
-    """
+    """Return a user by name."""
     from adaptive_rag.server.accounts import find_user
 
     user = find_user(db, name)
@@ -249,11 +235,7 @@ def _record(db: Session, action: str, subject: str) -> None:
 
 
 def _read_password(is_piped: bool) -> str | None:
-    """Return the password, from standard input or asked in the terminal; None if there is no terminal.
-
-    Raises:
-        InputError: standard input holds bytes that are not text.
-    """
+    """Return the password, from standard input or asked in the terminal; None if there is no terminal."""
     if is_piped:
         line = sys.stdin.readline().rstrip("\r\n")
         if "\ufffd" in line:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from adaptive_rag.cli.output import print_note, short_source
+from adaptive_rag.errors import AdaptiveRAGError, ConfigurationError, import_extra
 from adaptive_rag.text.redaction import redact
 
 # A run begins when nothing has changed for QUIET_MS, but at most MAX_DELAY_MS after the first change.
@@ -24,8 +25,6 @@ def watch_folders(folders: Sequence[Path], index: Path | None, run: Callable[[],
         ConfigurationError: a path is not a folder.
         MissingExtraError: the package that watches folders is not installed.
     """
-    from adaptive_rag.errors import AdaptiveRAGError, ConfigurationError, import_extra
-
     for folder in folders:
         if not os.path.isdir(os.path.expanduser(folder)):
             problem = f"--watch takes folders, and {str(folder)!r} is not one."

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from langchain_core.embeddings import Embeddings
 
@@ -30,21 +30,19 @@ from adaptive_rag.index.manifest import (
     rebuild_hint,
     to_stored_form,
 )
-from adaptive_rag.index.plan import is_single, plan_run
+from adaptive_rag.index.plan import Documents, is_single, plan_run
 from adaptive_rag.index.postgres.database import Database
 from adaptive_rag.index.progress import Progress
 from adaptive_rag.index.report import IndexReport, join_reports, nothing_read
-from adaptive_rag.index.run import IndexingRun
+from adaptive_rag.index.run import IndexingRun, Rescue
 from adaptive_rag.index.sharding.layout import MOST_SHARDS, SHARDS, Share, shard_uris
 from adaptive_rag.index.store_errors import explain_write_errors
+from adaptive_rag.ingest import Note, Patterns
+from adaptive_rag.ingest.chunking import check_sizes
 from adaptive_rag.models.embeddings import embedding_name, encode, load_embeddings
 from adaptive_rag.models.onnx import MINILM, OnnxEmbeddings
 from adaptive_rag.private import make_folder
 from adaptive_rag.source import SentenceVectors
-
-if TYPE_CHECKING:
-    from adaptive_rag.index.plan import Documents
-    from adaptive_rag.index.run import Rescue
 
 DEFAULT_CHUNK_SIZE = 1000
 DEFAULT_CHUNK_OVERLAP = 200
@@ -105,8 +103,6 @@ def build_index(documents: Documents, uri: str | Path, **options: Any) -> IndexR
 
 
 def _build_index(documents: Documents | Share, uri: str | Path, options: BuildOptions) -> IndexReport:
-    from adaptive_rag.ingest.chunking import check_sizes
-
     check_sizes(options.chunk_size, options.chunk_overlap)
     location = open_location(uri)
     if not isinstance(documents, Share) and (options.shards is not None or shard_uris(location)):
@@ -148,8 +144,6 @@ def _update_index(
     options: BuildOptions,
 ) -> IndexReport:
     """Plan a run and execute it; the caller holds the write lock."""
-    from adaptive_rag.ingest import Note, Patterns
-
     started = time.perf_counter()
     refuse_damage(location, before)
     patterns = Patterns(options.include, options.exclude)

@@ -126,16 +126,12 @@ def examine(location: Location, manifest: Manifest, *, deep: bool) -> IndexCheck
 def _check_rows(location: Location, reader: TableReader, changed: Collection[str], check: IndexCheck) -> None:
     """Check the rows in the files that are intact."""
     manifest = reader.manifest
-    intact = [
-        fragment for fragment in fragments_of(location, manifest) if not set(changed) & set(fragment.files)
-    ]
+    fragments = fragments_of(location, manifest)
+    intact = [fragment for fragment in fragments if not set(changed) & set(fragment.files)]
     census = count_rows(reader.table, intact, manifest.settings)
     check.damages += [Damage(ROWS, f"{fault} ({count} times)") for fault, count in census.faults.items()]
-    check.incomplete = [
-        source
-        for source, record in manifest.sources.items()
-        if not census.is_complete(record.doc, record.chunks)
-    ]
+    records = manifest.sources.items()
+    check.incomplete = [name for name, each in records if not census.is_complete(each.doc, each.chunks)]
 
 
 def fragments_of(location: Location, manifest: Manifest) -> list[Fragment]:

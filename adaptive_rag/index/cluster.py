@@ -26,13 +26,14 @@ from adaptive_rag.index.read_ahead import reading_ahead
 from adaptive_rag.index.row_maker import Contents, Result, copy_record, make_rows
 from adaptive_rag.index.table import DOC, to_arrow
 from adaptive_rag.index.vectorize import Vectorizer
+from adaptive_rag.ingest import Failure, hash_file
+from adaptive_rag.ingest.archives import on_disk
 from adaptive_rag.models.embeddings import load_embeddings
 from adaptive_rag.models.onnx import OnnxEmbeddings, load_minilm
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from adaptive_rag.ingest import Failure
 
 PACKAGE = "adaptive-rag"
 # A task takes one core of its node, and this many bytes for the models, the file that is read and its rows.
@@ -85,11 +86,7 @@ def open_cluster(address: str, work: Sequence[Work]) -> Iterator[Any]:
 def run_each(address: str, function: Callable[..., Any], calls: Mapping[str, Sequence[Any]]) -> Iterator[Any]:
     """Run a function on workers, once for each list of arguments, and yield the results as they come.
 
-    If a worker is lost, another one gets its call.
-
-    Raises:
-        IndexingError: the worker of one call was lost on every retry.
-        ConfigurationError, MissingExtraError: as in `open_cluster`.
+    If a worker is lost, another one gets its call, `RETRIES` times.
     """
     with open_cluster(address, ()) as ray:
         task = ray.remote(num_cpus=1, memory=TASK_MEMORY, max_retries=RETRIES)(function)
@@ -126,10 +123,10 @@ def connect_cluster(address: str, purpose: str) -> tuple[Any, bool]:
         # Otherwise Ray tries for a quarter of an hour to reach an address without a cluster; one try is 40 s.
         os.environ.setdefault("RAY_NUM_REDIS_GET_RETRIES", "1")
     ray: Any = import_extra("ray", extra="ray", purpose=purpose)
-    is_ours = not ray.is_initialized()
-    if is_ours:
-        _connect(ray, address)
-    return ray, is_ours
+    if ray.is_initialized():
+        return ray, False
+    _connect(ray, address)
+    return ray, True
 
 
 class Cluster:
@@ -161,8 +158,6 @@ class Cluster:
         Ray repeats the task of a lost worker or node on another one. If that fails too, the sources of the
         task are tried one by one, so that only the bad source fails.
         """
-        from adaptive_rag.ingest import Failure
-
         errors = self._ray.exceptions
         lost_errors = (
             errors.WorkerCrashedError,
@@ -196,7 +191,8 @@ class Cluster:
                         if len(batch) > 1:
                             waiting += [[item] for item in batch]
                             continue
-                        yield Failure(batch[0].source, _explain_lost_worker())
+                        reason = f"ended the worker that indexed it, {RETRIES + 1} times"
+                        yield Failure(batch[0].source, f"{reason}. Index it without --ray to see why")
                         meter.finish_source(batch[0].size)
         finally:
             for reference in running:
@@ -206,8 +202,6 @@ class Cluster:
         self, batch: Sequence[Work], result: Batch, contents: Contents, meter: Meter
     ) -> Iterator[Result | pa.Table]:
         from pyarrow import array, compute, string
-
-        from adaptive_rag.ingest import Failure
 
         repeated_docs, rows = list[str](), result.rows
         for item, part in zip(batch, result.parts, strict=True):
@@ -236,9 +230,8 @@ class Cluster:
         if node not in self._names:
             name_of = {entry["NodeID"]: entry["NodeName"] for entry in self._ray.nodes()}
             count = Counter(name_of.values())
-            self._names |= {
-                id_: name if count[name] == 1 else f"{name}/{id_[:6]}" for id_, name in name_of.items()
-            }
+            for id_, name in name_of.items():
+                self._names[id_] = name if count[name] == 1 else f"{name}/{id_[:6]}"
         return self._names[node]
 
 
@@ -267,8 +260,6 @@ def embed_sources(
 
 def make_batches(work: Sequence[Work], slots: int) -> list[list[Work]]:
     """Group sources into batches for `slots` workers, largest first; equal contents share a batch."""
-    from adaptive_rag.ingest import hash_file
-
     sizes = Counter(item.size for item in work)
     groups = dict[Any, list[Work]]()
     for item in work:
@@ -352,8 +343,6 @@ def check_nodes(ray: Any, work: Sequence[Work]) -> None:
             version = None
         return version, [file for file, size in files if not is_there(file, size)]
 
-    from adaptive_rag.ingest.archives import on_disk
-
     errors = ray.exceptions
     nodes = [node for node in ray.nodes() if node["Alive"] and _count_slots([node])]
     if not nodes:
@@ -361,7 +350,7 @@ def check_nodes(ray: Any, work: Sequence[Work]) -> None:
             f"No node of the Ray cluster has a core and {TASK_MEMORY / 1e9:g} GB of memory, which a task "
             "takes. Start nodes with more: ray start --address HOST:PORT --memory BYTES"
         )
-    own_version, files = metadata.version("adaptive-rag"), list[tuple[str, int]]()
+    own_version, files = metadata.version(PACKAGE), list[tuple[str, int]]()
     for item in work:
         if item.file is not None and item.stamp is not None and len(files) < FILES_CHECKED:
             files.append((os.path.abspath(on_disk(item.file.path)), item.stamp.size))
@@ -392,11 +381,6 @@ def check_nodes(ray: Any, work: Sequence[Work]) -> None:
             )
 
 
-def _explain_lost_worker() -> str:
-    times = f"{RETRIES + 1} time{'s' * (RETRIES > 0)}"
-    return f"ended the worker that indexed it, {times}. Index it without --ray to see why"
-
-
 def _wait_for_nodes(ray: Any) -> int:
     """Wait until the cluster has a usable node, and return how many tasks it can run at a time."""
     started = time.monotonic()
@@ -413,7 +397,4 @@ def _wait_for_nodes(ray: Any) -> int:
 def _count_slots(nodes: Sequence[Mapping[str, Any]]) -> int:
     """Return how many tasks fit on the cores and the memory of the nodes."""
     resources = [node["Resources"] for node in nodes if node["Alive"]]
-    return sum(
-        int(min(node_resources.get("CPU", 0), node_resources.get("memory", 0) // TASK_MEMORY))
-        for node_resources in resources
-    )
+    return sum(int(min(each.get("CPU", 0), each.get("memory", 0) // TASK_MEMORY)) for each in resources)

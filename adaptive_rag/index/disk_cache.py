@@ -72,7 +72,7 @@ class DiskCache:
             lock = _lock(folder, exclusive=False) if folder.exists() else None
             if lock is None or not folder.exists():
                 return None
-            if any((folder / name).stat().st_size != seal.size for name, seal in _files(manifest)):
+            if any((folder / name).stat().st_size != seal.size for name, seal in manifest.files.items()):
                 raise FileNotFoundError
             os.utime(lock.fileno())
         except FileNotFoundError:  # a file is missing, so the version will be copied again
@@ -95,10 +95,9 @@ class DiskCache:
             with self._copy_lock(reader_ref):
                 if self.find(bucket, manifest) is None:
                     self._make_room(bucket, manifest, partial)
+                    copy = functools.partial(_copy, bucket, partial, reader_ref)
                     with ThreadPoolExecutor(FILES_AT_ONCE, thread_name_prefix="copy") as pool:
-                        list(
-                            pool.map(lambda item: _copy(bucket, partial, item, reader_ref), _files(manifest))
-                        )
+                        list(pool.map(copy, manifest.files, manifest.files.values()))
                     partial.rename(partial.with_suffix(""))
                 if (reader := reader_ref()) is not None:
                     reader.copy = self.find(bucket, manifest)
@@ -110,7 +109,7 @@ class DiskCache:
 
     def _make_room(self, bucket: Bucket, manifest: Manifest, partial: Path) -> None:
         """Link the files that other copies of the index have, and remove the least recently used copies."""
-        total_bytes = sum(seal.size for _, seal in _files(manifest))
+        total_bytes = sum(seal.size for seal in manifest.files.values())
         if total_bytes > self.most_bytes:
             raise NoCopyError(
                 f"its copy takes {total_bytes / GB:.2f} GB, more than the {self.most_bytes / GB:.2f} GB of "
@@ -118,7 +117,7 @@ class DiskCache:
             )
         siblings = [path for path in partial.parent.iterdir() if path.is_dir() and path != partial]
         missing_bytes = 0
-        for name, seal in _files(manifest):
+        for name, seal in manifest.files.items():
             (partial / name).parent.mkdir(parents=True, exist_ok=True)
             if not (partial / name).exists() and not _link_from_sibling(partial, name, seal.size, siblings):
                 missing_bytes += seal.size
@@ -149,7 +148,7 @@ class DiskCache:
             yield
 
     def _folder_of(self, bucket: Bucket, manifest: Manifest) -> Path:
-        state = repr((manifest.table, manifest.version, sorted(_files(manifest))))
+        state = repr((manifest.table, manifest.version, sorted(manifest.files.items())))
         index, version = (hashlib.sha256(text.encode()).hexdigest()[:16] for text in (bucket.uri, state))
         return self.folder / index / version
 
@@ -180,10 +179,6 @@ def _copy_pool() -> ThreadPoolExecutor:
 def _is_wanted(reader_ref: weakref.ref[CopyReader]) -> bool:
     """Return whether the reader still exists and the program is still running."""
     return reader_ref() is not None and threading.main_thread().is_alive()
-
-
-def _files(manifest: Manifest) -> list[tuple[str, Seal]]:
-    return list(manifest.files.items())
 
 
 def _lock(folder: Path, *, exclusive: bool) -> IO[bytes] | None:
@@ -219,9 +214,8 @@ def _link_from_sibling(partial: Path, name: str, size: int, siblings: list[Path]
     return False
 
 
-def _copy(bucket: Bucket, partial: Path, item: tuple[str, Seal], reader_ref: weakref.ref[CopyReader]) -> None:
+def _copy(bucket: Bucket, partial: Path, reader_ref: weakref.ref[CopyReader], name: str, seal: Seal) -> None:
     """Copy one file, unless it exists already."""
-    name, seal = item
     file = partial / name
     if file.exists():
         return

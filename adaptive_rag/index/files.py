@@ -54,11 +54,7 @@ class TableVersion(NamedTuple):
 
 
 def read_version(location: Location, table: str, version: int) -> TableVersion:
-    """Return the files of a table version; paths are relative to the folder of the index.
-
-    Raises:
-        IndexDamagedError: Lance's version file is missing or cannot be read.
-    """
+    """Return the files of a table version; paths are relative to the folder of the index."""
     from google.protobuf import message
 
     folder = f"{table}.lance"
@@ -72,17 +68,16 @@ def read_version(location: Location, table: str, version: int) -> TableVersion:
         fragments = [_fragment(folder, part) for part in fields.get(FRAGMENTS, [])]
         indexes = _read_message_at(content, fields[INDEXES_AT][0]).get(1, []) if INDEXES_AT in fields else []
         folders = dict(_index(folder, index) for index in indexes)
-    except OSError as error:
-        raise damage_error(location.uri, {file: f"cannot be read ({error.strerror or error})"}) from error
-    except (struct.error, LookupError, ValueError, TypeError, message.DecodeError) as error:
-        raise damage_error(location.uri, {file: f"cannot be read ({error})"}) from error
+    except (OSError, struct.error, LookupError, ValueError, TypeError, message.DecodeError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise damage_error(location.uri, {file: f"cannot be read ({reason})"}) from error
     return TableVersion(file, fragments, folders)
 
 
 def seal_files(
     location: Location, table: str, version: int, known_seals: Mapping[str, Seal]
 ) -> dict[str, Seal]:
-    """Return the sizes and checksums of the files of a version; files in `known` are not read again."""
+    """Return the sizes and checksums of the files of a version; `known_seals` are not computed again."""
     table_version = read_version(location, table, version)
     expected_sizes = {table_version.file: 0}
     for fragment in table_version.fragments:
@@ -128,7 +123,7 @@ def changed_files(location: Location, files: Mapping[str, Seal], *, contents: bo
 
 
 def refuse_damage(location: Location, manifest: Manifest, checked_files: Collection[str] = ()) -> None:
-    """Raise an error if files of an index are missing or changed; files in `known` are not checked.
+    """Raise an error if files of an index are missing or changed, except `checked_files`.
 
     Contents are compared if the table is small enough to be read into memory, since they are read then
     anyway. For a larger table, and in a bucket, only sizes are compared.

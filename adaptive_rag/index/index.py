@@ -101,10 +101,7 @@ class Index(OpenedIndex):
 
     @classmethod
     def open(
-        cls,
-        uri: str | Path,
-        embeddings: str | Embeddings | None = None,
-        disk_cache: DiskCache | None = None,
+        cls, uri: str | Path, embeddings: str | Embeddings | None = None, disk_cache: DiskCache | None = None
     ) -> Index:
         """Open an index; unless a model is passed, the one it was made with is loaded.
 
@@ -136,9 +133,9 @@ class Index(OpenedIndex):
         """
         if not queries:
             return []
-        reader, vectors = self.reader(), self.embed(queries)
+        (reader, rows), vectors = self.select_rows(), self.embed(queries)
         refuse_dimension(self.uri, reader.manifest.settings.dimension, vectors, self.embeddings)
-        hits_by_query = reader.search(queries, vectors, limit, self.select_rows(reader))
+        hits_by_query = reader.search(queries, vectors, limit, rows)
         return [[self.rename(hit, reader) for hit in hits] for hits in hits_by_query]
 
     def prepare(self, texts: Sequence[str], also_compared: Sequence[str] = ()) -> None:
@@ -196,9 +193,10 @@ class Index(OpenedIndex):
         renamed["metadata"] = {**metadata, "also_as": other_names} if other_names else metadata
         return renamed
 
-    def select_rows(self, reader: TableReader) -> Ids | None:
-        """Return the rows of a state that this view selects, in ascending order; None if all are selected."""
-        return reader.select_rows(self._restrictions, self._excluded)
+    def select_rows(self) -> tuple[TableReader, Ids | None]:
+        """Return the reader, and the rows that this view selects, in ascending order; None for all rows."""
+        reader = self.reader()
+        return reader, reader.select_rows(self._restrictions, self._excluded)
 
     def get(self, ids: Sequence[str]) -> list[Chunk]:
         """Return chunks by id."""
@@ -207,27 +205,27 @@ class Index(OpenedIndex):
 
     def chunks(self) -> Iterator[Chunk]:
         """Iterate over all chunks."""
-        reader = self.reader()
-        return (self.rename(chunk, reader) for chunk in reader.chunks(self.select_rows(reader)))
+        reader, rows = self.select_rows()
+        return (self.rename(chunk, reader) for chunk in reader.chunks(rows))
 
     def sources(self) -> dict[str, int]:
         """Return the indexed sources and the number of chunks of each."""
-        reader = self.reader()
+        reader, rows = self.select_rows()
         names = reader.names_without(self._excluded)
-        if (rows := self.select_rows(reader)) is not None:
+        if rows is not None:
             return dict(Counter(names[source][0] for source in reader.sources_of(rows)))
         records = reader.manifest.sources
         return {name: records[name].chunks for copies in names.values() for name in copies}
 
     def spelt_like(self, word: str) -> list[str]:
         """Return words of the chunks that are spelt almost like this one; none if a chunk contains it."""
-        reader = self.reader()
-        return reader.spelt_like(word, self.select_rows(reader))
+        reader, rows = self.select_rows()
+        return reader.spelt_like(word, rows)
 
     def holds(self, word: str) -> bool:
         """Return whether a chunk contains exactly this word, ignoring case."""
-        reader = self.reader()
-        return reader.holds(word, self.select_rows(reader))
+        reader, rows = self.select_rows()
+        return reader.holds(word, rows)
 
     def fields(self) -> dict[str, str]:
         """Return the fields that a condition can use, each with its kind and its range or examples."""
@@ -239,13 +237,11 @@ class Index(OpenedIndex):
         Only the selected chunks count. A view that excludes documents returns no values of `source` and
         `file`, since they could name an excluded document.
         """
-        reader = self.reader()
-        (all_rows, fields), selection = reader.rows_and_fields, self.select_rows(reader)
-        values_of = fields.common(limit, None if selection is None else np.isin(all_rows, selection))
+        reader, rows = self.select_rows()
+        all_rows, fields = reader.rows_and_fields
+        values_of = fields.common(limit, None if rows is None else np.isin(all_rows, rows))
         if self._excluded:
-            for name in values_of.keys() & {"source", "file"}:
-                kind, _ = values_of[name]
-                values_of[name] = kind, {}
+            values_of |= {name: (values_of[name][0], {}) for name in values_of.keys() & {"source", "file"}}
         return values_of
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -261,8 +257,7 @@ class Index(OpenedIndex):
         return f"{super().__repr__()[:-1]}, {sorted(self._excluded)!r})"
 
     def __len__(self) -> int:
-        reader = self.reader()
-        rows = self.select_rows(reader)
+        reader, rows = self.select_rows()
         return reader.manifest.chunks if rows is None else len(rows)
 
     @property
@@ -276,16 +271,12 @@ class Index(OpenedIndex):
 
     def at(self, version: str) -> Index:
         """Return the index pinned to the named state, or to the current one if that is no longer known."""
-        if self._base is not None:
-            pinned = copy.copy(self)
-            pinned._pinned = self._base.at(version).reader()
-            return pinned
+        pinned, base = copy.copy(self), self.base
         with self._lock:
             self._earlier_readers.expire()
-            is_current = str(self._reader.manifest.committed) == version
-            reader = self._reader if is_current else self._earlier_readers.get(version)
-        pinned = copy.copy(self)
-        pinned._pinned = reader or self.reader()
+            is_current = str(base._reader.manifest.committed) == version
+            reader = base._reader if is_current else self._earlier_readers.get(version)
+        pinned._pinned = reader or base.reader()
         return pinned
 
     def reader(self) -> TableReader:
@@ -365,9 +356,7 @@ def describe_fields(uri: str | Path) -> dict[str, str]:
     if isinstance(location, Database):
         return PostgresIndex(location).fields()
     if uris := shard_uris(location):
-        return Fields.joined(
-            [Index.open_rows(shard).reader().rows_and_fields[1] for shard in uris]
-        ).describe()
+        return Fields.joined([Index.open_rows(uri).reader().rows_and_fields[1] for uri in uris]).describe()
     return TableReader(location.uri, complete_manifest(location)).rows_and_fields[1].describe()
 
 
@@ -392,26 +381,20 @@ def source_of(context: Context, state: Mapping[str, Any] = MappingProxyType({}))
         InputError: `where` names a field that no chunk has, or compares it with a value of another kind.
         ConfigurationError: `where` is given, but the source cannot be filtered.
     """
-    location = context.index if context.retriever is None else context.retriever
-    source: ChunkSource = (
-        location
-        if isinstance(location, ChunkSource)
-        else open_source(
-            location, context.embeddings, open_disk_cache(**dict(context.bucket)), context.retrieval.ray
-        )
-    )
+    source = context.index if context.retriever is None else context.retriever
+    if not isinstance(source, ChunkSource):
+        disk_cache = open_disk_cache(**dict(context.bucket))
+        source = open_source(source, context.embeddings, disk_cache, context.retrieval.ray)
     version = state.get("index_version")
     source = source.at(version) if version and isinstance(source, KeepsVersions) else source
-    return _filter(source, context.where) if context.where else source
-
-
-def _filter(source: ChunkSource, condition: str) -> ChunkSource:
+    if not context.where:
+        return source
     if not isinstance(source, FiltersChunks):
         raise ConfigurationError(
-            f"where = {condition!r} cannot be used: a LangChain retriever or vector store has its own "
+            f"where = {context.where!r} cannot be used: a LangChain retriever or vector store has its own "
             "filters, which are set when it is created, such as search_kwargs={'filter': ...}."
         )
-    return source.where(read_where(condition))
+    return source.where(read_where(context.where))
 
 
 def _cache_key(
@@ -421,11 +404,8 @@ def _cache_key(
     if isinstance(location, str) and "://" not in location:
         # A relative path must keep its index even if the program changes its working directory.
         location = os.path.abspath(os.path.expanduser(location))
-    return (
-        *(part if isinstance(part, str) else id(part) for part in (location, embeddings)),
-        disk_cache,
-        ray,
-    )
+    names = (part if isinstance(part, str) else id(part) for part in (location, embeddings))
+    return *names, disk_cache, ray
 
 
 @cached(LRUCache(MAX_OPEN), key=_cache_key, condition=threading.Condition())
@@ -451,11 +431,9 @@ def open_source(
             f"retrieval.ray = {ray!r} needs an index of shards, and {location} has no shards. Leave it out, "
             "or make such an index with: adaptive-rag index PATH --shards NUMBER"
         )
-    return (
-        Index.open(location, embeddings, disk_cache)
-        if open_store == Index.open
-        else open_store(location, embeddings)
-    )
+    if open_store == Index.open:
+        return Index.open(location, embeddings, disk_cache)
+    return open_store(location, embeddings)
 
 
 def _scheme_of(address: str) -> str:

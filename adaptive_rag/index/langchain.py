@@ -134,9 +134,6 @@ def to_chunk(document: object) -> Chunk:
 
     Our pages count from 1. `page_label` is used if it is a number; otherwise `page` is taken to count
     from 0, as in LangChain's PDF loaders.
-
-    Raises:
-        ConfigurationError: the retriever returned something else.
     """
     if not isinstance(document, Document):
         kind = type(document).__name__

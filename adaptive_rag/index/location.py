@@ -69,9 +69,8 @@ class Folder:
         except (FileNotFoundError, NotADirectoryError):
             return []
         except OSError as error:
-            raise IndexingError(
-                f"The folder {self.path / folder} cannot be listed: {error.strerror or error}."
-            ) from error
+            reason = error.strerror or error
+            raise IndexingError(f"The folder {self.path / folder} cannot be listed: {reason}.") from error
 
     def sizes(self, names: Iterable[str]) -> dict[str, int]:
         """Return the sizes in bytes of the files that exist."""
@@ -126,7 +125,7 @@ def open_location(uri: str | Path) -> Location:
 
 
 def open_files(uri: str | Path, operation: str) -> Files:
-    """Return the location of an index that consists of files; `what` names the operation in the error."""
+    """Return the location of an index that consists of files; `operation` is named in the error."""
     location = open_location(uri)
     if isinstance(location, Database):
         raise ConfigurationError(

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 
 from adaptive_rag.errors import IndexingError, IndexMismatchError
 from adaptive_rag.index.bucket import Bucket
 from adaptive_rag.index.lease import hold_lease, name_holder, this_process
-from adaptive_rag.index.location import Location
+from adaptive_rag.index.location import Folder, Location
 from adaptive_rag.index.manifest import HOLDER, LOCK, MANIFEST, OWN_FILES, is_index
-from adaptive_rag.index.postgres.database import Database
 
 POLL_SECONDS = 0.2
 
@@ -29,17 +29,14 @@ def write_lock(
         IndexingError: another process still holds the lock after `wait_seconds`, or the folder is read-only.
         IndexUnreachableError: the bucket cannot be written.
     """
-    if isinstance(location, Bucket):
-        with hold_lease(location, wait_seconds=wait_seconds, on_wait=on_wait):
+    if not isinstance(location, Folder):
+        hold = partial(hold_lease, location) if isinstance(location, Bucket) else location.hold_lock
+        with hold(wait_seconds=wait_seconds, on_wait=on_wait):
             yield
         return
-    if isinstance(location, Database):
-        with location.hold_lock(wait_seconds=wait_seconds, on_wait=on_wait):
-            yield
-        return
-    folder = location.path
     from filelock import FileLock, Timeout
 
+    folder = location.path
     lock, first = FileLock(folder / LOCK), min(POLL_SECONDS, wait_seconds)
     try:
         try:
@@ -57,10 +54,8 @@ def write_lock(
         ) from error
     except OSError as error:
         lock.release()
-        reason = error.strerror or error
-        raise IndexingError(
-            f"The index {folder} cannot be written: {reason}. Its content is untouched."
-        ) from error
+        reason = f"{error.strerror or error}. Its content is untouched."
+        raise IndexingError(f"The index {folder} cannot be written: {reason}") from error
     try:
         yield
     finally:

@@ -8,7 +8,7 @@ import os
 import re
 import shlex
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal, NamedTuple
@@ -43,6 +43,8 @@ MADE_BY = "adaptive-rag"
 MADE_BY_MARK = f'"made_by": "{MADE_BY}"'.encode()
 # The text before the checksum. The checksum is that of all bytes before this text and a closing brace.
 CHECKSUM = b', "checksum": "'
+# The errors of `_parse` for a file that is no manifest, or has changed.
+UNREADABLE = (ValueError, KeyError, TypeError, AttributeError)
 
 
 class Seal(NamedTuple):
@@ -139,7 +141,7 @@ class Manifest:
         """Overwrite the manifest that this one was made from, but no later one."""
         stored, tag = bucket.read_tagged(MANIFEST)
         # a manifest that cannot be read is replaced by this one
-        with suppress(ValueError, KeyError, TypeError, AttributeError, IndexMismatchError):
+        with suppress(IndexMismatchError, *UNREADABLE):
             if stored is not None and _parse(stored, bucket.uri).generation != self.generation:
                 raise concurrent_write_error(bucket.uri)
         try:
@@ -154,6 +156,11 @@ class Manifest:
             if record.copy_of is not None:
                 copies_of.setdefault(record.copy_of, []).append(source)
         return copies_of
+
+    def owners(self, names: Iterable[str]) -> set[str]:
+        """Return the sources under which the chunks of documents are stored; unknown names stay."""
+        records = self.sources
+        return {(records[name].copy_of or name) if name in records else name for name in names}
 
     def describe(self, location: Location) -> dict[str, Any]:
         """Return what the index contains and how it was made."""
@@ -171,8 +178,8 @@ class Manifest:
             "recall": self.recall,
             "updated": self.committed,
             "notes": [
-                {"source": source, "text": text}
-                for source, record in self.sources.items()
+                {"source": name, "text": text}
+                for name, record in self.sources.items()
                 for text in record.notes
             ],
         }
@@ -218,10 +225,9 @@ def read_manifest(location: Location) -> Manifest | None:
         if content is not None:
             return _parse(content, location.uri)
         problem = f"it has no {MANIFEST}"
-    except OSError as error:
-        problem, cause = f"its {MANIFEST} cannot be read ({error.strerror or error})", error
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        problem, cause = f"its {MANIFEST} cannot be read ({error})", error
+    except (OSError, *UNREADABLE) as error:
+        reason = getattr(error, "strerror", None) or error
+        problem, cause = f"its {MANIFEST} cannot be read ({reason})", error
     if is_index(location):
         if cause is None and location.read(MANIFEST) is not None:
             return read_manifest(location)  # another process has just created the index
@@ -256,11 +262,9 @@ def is_index(location: Location) -> bool:
     if read_copy(location):
         return True
     names = location.names()
-    tables = {name for name in names if TABLE.fullmatch(name)}
-    other_names = [name for name in names if name not in tables]
-    return bool(tables and other_names) and all(
-        name.startswith((*OWN_FILES, MANIFEST, COPY)) for name in other_names
-    )
+    others = [name for name in names if not TABLE.fullmatch(name)]
+    are_own = all(name.startswith((*OWN_FILES, MANIFEST, COPY)) for name in others)
+    return 0 < len(others) < len(names) and are_own
 
 
 def next_table(location: Location, manifest: Manifest | None) -> str:
@@ -275,7 +279,7 @@ def read_copy(location: Location) -> Manifest | None:
     """Return the copy of the manifest; None if it cannot be read or names no version."""
     try:
         copy = _parse(location.read(COPY) or b"", location.uri)
-    except (IndexMismatchError, OSError, ValueError, KeyError, TypeError, AttributeError):
+    except (IndexMismatchError, OSError, *UNREADABLE):
         return None
     return copy if copy.version is not None else None
 

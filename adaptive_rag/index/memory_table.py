@@ -5,12 +5,13 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
-from cachetools import LRUCache
 
 from adaptive_rag.index.neighbours import Ids
+from adaptive_rag.index.shared_cache import SharedCache
 from adaptive_rag.text.vectors import Vectors
 
 if TYPE_CHECKING:
@@ -50,20 +51,22 @@ class Cosines:
 
     def __init__(self, matrix: Vectors) -> None:
         self._matrix = matrix
-        self._lock = threading.Lock()
-        self._recent: LRUCache[bytes, Vectors] = LRUCache(QUERIES_KEPT)
+        self._comparing = threading.Lock()
+        self._recent: SharedCache[bytes, Vectors] = SharedCache(QUERIES_KEPT)
 
     def get(self, vectors: Vectors) -> list[Vectors]:
         """Return the cosines of all rows with each vector."""
         keys = [vector.tobytes() for vector in vectors]
+        row_of = {key: row for row, key in enumerate(keys)}
+
+        def compare(missing: list[bytes]) -> dict[bytes, Vectors]:
+            cosines = self._compare(vectors[[row_of[key] for key in missing]])
+            return dict(zip(missing, cosines, strict=True))
+
         # One thread at a time: the other branches of a question wait for the pass that has their vectors too.
-        with self._lock:
-            cached = {key: cosines for key in keys if (cosines := self._recent.get(key)) is not None}
-            missing = {key: row for row, key in enumerate(keys) if key not in cached}
-            if missing:
-                cached.update(zip(missing, self._compare(vectors[list(missing.values())]), strict=True))
-                self._recent.update((key, cached[key]) for key in missing)
-        return [cached[key] for key in keys]
+        with self._comparing:
+            cosines_of = self._recent.get_all(keys, compare)
+        return [cosines_of[key] for key in keys]
 
     def _compare(self, vectors: Vectors) -> Vectors:
         if len(vectors) == 1:
@@ -86,36 +89,26 @@ class WordScores:
     def __init__(self, rows: Ids, match: Match) -> None:
         self._rows = rows
         self._match = match
-        self._recent: LRUCache[Words, Vectors] = LRUCache(QUERIES_KEPT)
-        self._lock = threading.Lock()  # held while `_recent` is read or written
+        self._recent: SharedCache[Words, Vectors] = SharedCache(QUERIES_KEPT)
         self._looking_up = threading.Lock()
 
     def get(self, words: Words) -> Vectors:
         """Return the BM25 of each row, in the order of the rows, 0.0 where no word matches."""
         # A cached result is returned without waiting for lookups of other threads.
-        if (cached := self._find_cached(words)) is not None:
+        if (cached := self._recent.find(words)) is not None:
             return cached
         # One lookup at a time: the branches of a question share words, and find them in the cache afterwards.
         with self._looking_up:
             for count in range(len(words), 0, -1):
-                if (cached := self._find_cached(words[:count])) is not None:
-                    added = words[count:]
-                    return self._cache(words, cached + self._look_up(added)) if added else cached
-            return self._look_up(words)
+                if (cached := self._recent.find(words[:count])) is not None:
+                    if added := words[count:]:
+                        cached = cached + self._recent.get(added, partial(self._look_up, added))
+                        self._recent.update({words: cached})
+                    return cached
+            return self._recent.get(words, partial(self._look_up, words))
 
     def _look_up(self, words: Words) -> Vectors:
-        if (cached := self._find_cached(words)) is not None:
-            return cached
         scores = np.zeros(len(self._rows), dtype=np.float32)
         rows, bm25 = self._match(words)
         scores[np.searchsorted(self._rows, rows)] = bm25
-        return self._cache(words, scores)
-
-    def _find_cached(self, words: Words) -> Vectors | None:
-        with self._lock:
-            return self._recent.get(words)
-
-    def _cache(self, words: Words, scores: Vectors) -> Vectors:
-        with self._lock:
-            self._recent[words] = scores
         return scores

@@ -6,13 +6,13 @@ import os
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from adaptive_rag.errors import ConfigurationError
 from adaptive_rag.index.manifest import Manifest
-
-if TYPE_CHECKING:
-    from adaptive_rag.ingest import Failure, Note, SourceFile
+from adaptive_rag.ingest import Failure, Note, SourceFile
+from adaptive_rag.ingest.archives import on_disk
+from adaptive_rag.ingest.documents import printable
 
 
 class NamedFiles(NamedTuple):
@@ -31,13 +31,7 @@ def name_files(
     A file keeps the name under which it was first indexed, even if a later run starts in another folder. A
     new file whose name is that of another one gets more of its folder into it, unless the caller has named
     the files (`are_named`). Of files whose names are printed alike, the second is a failure.
-
-    Raises:
-        ConfigurationError: a new file has the name of another one, and the names determine the shards
-            (`are_shared`).
     """
-    from adaptive_rag.ingest import Failure, Note
-
     named = NamedFiles([], [], [])
     by_path = {record.path: source for source, record in manifest.sources.items() if record.path}
     real_paths = [(file, file.real or os.path.realpath(file.path)) for file in files]
@@ -73,9 +67,6 @@ def name_files(
 
 def _names_other_file(file: SourceFile, manifest: Manifest, index: Path | None) -> bool:
     """Return whether a file's name is that of another indexed file, named in a run from another folder."""
-    from adaptive_rag.ingest.archives import on_disk
-    from adaptive_rag.ingest.documents import printable
-
     record = manifest.sources.get(file.source)
     if record is None or record.path is None or not on_disk(Path(record.path)).is_file():
         return False
@@ -91,8 +82,6 @@ def _names_other_file(file: SourceFile, manifest: Manifest, index: Path | None) 
 
 def _lengthen_name(file: SourceFile, taken: Collection[str], manifest: Manifest) -> str:
     """Return a file's name with as much of its folder in front as makes it unique."""
-    from adaptive_rag.ingest.documents import printable
-
     path = Path(os.path.abspath(file.path))
     parts = path.relative_to(path.anchor).parts
     lengths = range(len(Path(file.source).parts) + 1, len(parts) + 1)

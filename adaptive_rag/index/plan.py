@@ -9,22 +9,35 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import Any, NamedTuple, cast
+
+from langchain_core.documents import Document
 
 from adaptive_rag.errors import ConfigurationError, IndexingError
 from adaptive_rag.index.manifest import Manifest, SourceRecord, chunk_key
 from adaptive_rag.index.names import name_files
 from adaptive_rag.index.progress import Progress
 from adaptive_rag.index.sharding.layout import Share
+from adaptive_rag.ingest import (
+    Confined,
+    Failure,
+    Note,
+    Patterns,
+    Site,
+    SourceFile,
+    SourceText,
+    discover,
+    from_langchain,
+    hash_file,
+    read_source,
+)
+from adaptive_rag.ingest.archives import is_archive, on_disk
+from adaptive_rag.ingest.loaders import LOADERS, find_loader
+from adaptive_rag.ingest.read import list_archive
+from adaptive_rag.ingest.web import Fetching, crawl, is_address
 
-if TYPE_CHECKING:
-    from langchain_core.documents import Document
-
-    from adaptive_rag.ingest import Confined, Failure, Note, Patterns, Site, SourceFile, SourceText
-    from adaptive_rag.ingest.web import Fetching
-
-    AnyDocument = str | Path | SourceFile | Site | SourceText | Document
-    Documents = Confined | AnyDocument | Iterable[AnyDocument]
+AnyDocument = str | Path | SourceFile | Site | SourceText | Document
+Documents = Confined | AnyDocument | Iterable[AnyDocument]
 SourceFilter = Callable[[str], bool]
 
 # The worst resolution of file times is 2 seconds. A file that was written less than that before the check may
@@ -56,8 +69,6 @@ class Work:
         """Return the source's text, or the failure to read it; setting `stop` cancels the reading."""
         if self.text is not None:
             return self.text
-        from adaptive_rag.ingest import read_source
-
         assert self.file is not None
         return read_source(self.file, stop)
 
@@ -116,9 +127,6 @@ def plan_run(
 
     `progress` is called while web pages are fetched.
     """
-    from adaptive_rag.ingest import Confined, Site, SourceFile, SourceText, from_langchain
-    from adaptive_rag.ingest.web import is_address
-
     is_included: SourceFilter = documents.contains if isinstance(documents, Share) else _include_all
     documents = documents.documents if isinstance(documents, Share) else documents
     if isinstance(documents, Confined):
@@ -132,25 +140,22 @@ def plan_run(
             raise ConfigurationError(
                 f"An index of shards cannot contain web pages: leave {sites[0].address} out."
             )
-        only_sites = sites and not paths
-        plan = (
-            Plan() if only_sites else _plan_files(paths, manifest, folder, patterns, is_included, prune=prune)
-        )
+        if sites and not paths:
+            plan = Plan()
+        else:
+            plan = _plan_files(paths, manifest, folder, patterns, is_included, prune=prune)
         for site in sites:
             _add_site(site, plan, manifest, progress, prune=prune)
         return plan
     if paths or sites:
-        raise ConfigurationError(
-            "Paths and documents cannot be mixed in one run: index them one after the other."
-        )
+        problem = "Paths and documents cannot be mixed in one run"
+        raise ConfigurationError(f"{problem}: index them one after the other.")
     are_texts = all(isinstance(item, SourceText) for item in items)
     return _plan_texts(items if are_texts else from_langchain(items), manifest, is_included)
 
 
 def is_single(documents: Documents) -> bool:
     """Return whether `documents` is one document rather than several; some kinds can be iterated too."""
-    from adaptive_rag.ingest import Site, SourceFile, SourceText
-
     types = str | Path | SourceFile | Site | SourceText
     return isinstance(documents, types) or hasattr(documents, "page_content")
 
@@ -174,9 +179,6 @@ def _add_site(
     site: Site, plan: Plan, manifest: Manifest, progress: Callable[[Progress], None] | None, *, prune: bool
 ) -> None:
     """Fetch the pages of a site, and add the new, changed and vanished ones to a plan."""
-    from adaptive_rag.ingest import Note
-    from adaptive_rag.ingest.web import crawl
-
     known_stamps = {source: record.web for source, record in manifest.sources.items() if record.web}
 
     def show_progress(fetching: Fetching) -> None:
@@ -210,9 +212,6 @@ def _plan_files(
     *,
     prune: bool,
 ) -> Plan:
-    from adaptive_rag.ingest import Confined, SourceFile, discover
-    from adaptive_rag.ingest.loaders import find_loader
-
     plan = Plan()
     files, unlisted = _expand_archives(
         discover(paths, index=folder, patterns=patterns, unknown=plan.unknown), patterns, plan
@@ -251,8 +250,6 @@ def _plan_files(
 
 def _is_unchanged(file: SourceFile, record: SourceRecord, stamp: Stamp) -> bool:
     """Return whether a file still has the indexed content; it is read only if its time proves nothing."""
-    from adaptive_rag.ingest import hash_file
-
     if record.size != stamp.size:
         return False
     if stamp.mtime_ns is not None and record.mtime_ns == stamp.mtime_ns:
@@ -267,9 +264,6 @@ def _find_removed(
     paths: Sequence[str | Path | SourceFile], unlisted: Sequence[str], plan: Plan, manifest: Manifest
 ) -> list[str]:
     """Return the sources that are missing from the given folders and archives, but not below `unlisted`."""
-    from adaptive_rag.ingest import SourceFile
-    from adaptive_rag.ingest.archives import is_archive
-
     roots = [
         Path(os.path.realpath(path.path if isinstance(path, SourceFile) else os.path.expanduser(path)))
         for path in paths
@@ -287,8 +281,6 @@ def _find_removed(
 
 def _find_moved(plan: Plan, manifest: Manifest) -> None:
     """Match new files with removed ones that have the same content: they were moved and need no reading."""
-    from adaptive_rag.ingest import hash_file
-
     removed = {source: manifest.sources[source] for source in plan.removed}
     removed = {source: record for source, record in removed.items() if record.copy_of is None}
     sizes = {record.size for record in removed.values()}
@@ -327,8 +319,6 @@ def content_key(path: str | None, content_hash: str) -> tuple[str, str] | None:
     It includes the suffix, which decides how a file is read; for source code the file name, with which the
     sections begin.
     """
-    from adaptive_rag.ingest.loaders import LOADERS, find_loader
-
     if path is None:
         return None
     file = Path(path)
@@ -343,10 +333,6 @@ def _expand_archives(
 
     Also return the archives that could not be listed, since it is unknown which of their files were removed.
     """
-    from adaptive_rag.ingest import Note
-    from adaptive_rag.ingest.archives import is_archive
-    from adaptive_rag.ingest.read import list_archive
-
     expanded, unlisted = [], []
     for file in files:
         if not is_archive(file.path):
@@ -368,9 +354,6 @@ def _expand_archives(
 
 def plan_reread(source: str, record: SourceRecord) -> Work | None:
     """Return the work to read a source again; None if its file is missing or has changed."""
-    from adaptive_rag.ingest import SourceFile, hash_file
-    from adaptive_rag.ingest.archives import on_disk
-
     if record.path is None or not on_disk(Path(record.path)).is_file():  # to open a pipe would wait for ever
         return None
     stamp = _stamp(record.path, time.time_ns())
@@ -383,8 +366,6 @@ def plan_reread(source: str, record: SourceRecord) -> Work | None:
 
 
 def _stamp(real_path: str, checked_at: int) -> Stamp | None:
-    from adaptive_rag.ingest.archives import on_disk
-
     try:
         status = os.stat(real_path)
     except OSError:

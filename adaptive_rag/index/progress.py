@@ -6,10 +6,8 @@ import time
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from adaptive_rag.ingest.web import Fetching
+from adaptive_rag.ingest.web import Fetching
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,12 +7,9 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
 from adaptive_rag.index.plan import Work
-
-if TYPE_CHECKING:
-    from adaptive_rag.ingest import Failure, SourceText
+from adaptive_rag.ingest import Failure, SourceText
 
 # The most sources, and the most bytes, that are read ahead. Several small files are embedded together; of
 # large files, as few as possible are in memory.

@@ -19,13 +19,10 @@ from adaptive_rag.index.manifest import Manifest
 from adaptive_rag.index.memory_table import Cosines, MemoryTable, WordScores
 from adaptive_rag.index.neighbours import VECTOR, Ids
 from adaptive_rag.index.open_index import Restriction
-from adaptive_rag.index.row_reader import RowReader, sql_in
+from adaptive_rag.index.row_reader import RowReader
 from adaptive_rag.index.shared_cache import SharedCache
 from adaptive_rag.index.store_errors import explain_read_errors
-from adaptive_rag.index.table import (
-    ID,
-    TEXT,
-)
+from adaptive_rag.index.table import ID, TEXT, sql_in
 from adaptive_rag.ingest.archives import owners_of
 from adaptive_rag.state import Candidate
 from adaptive_rag.text.vectors import Vectors
@@ -214,10 +211,10 @@ class TableReader(RowReader):
         matches = pc.match_substring_regex(columns[TEXT], pattern=pattern, ignore_case=True)
         return bool(pc.any(matches).as_py())
 
-    def candidates(self, rows: Sequence[int], query: Vectors, bm25: Mapping[int, float]) -> list[Candidate]:
-        """Return rows as candidates of a query; `bm25` has the rows that contain its words."""
+    def candidates(self, rows: Sequence[int], query: Vectors) -> list[Candidate]:
+        """Return rows as candidates of a query, without their BM25."""
         stored = self._fetch(rows)
-        return [stored[row].scored(query, bm25.get(row, 0.0)) for row in dict.fromkeys(rows)]
+        return [stored[row].scored(query, 0.0) for row in rows]
 
     def select_rows(
         self, restrictions: Sequence[Restriction], excluded: frozenset[str] = frozenset()
@@ -225,9 +222,6 @@ class TableReader(RowReader):
         """Return the rows that meet all restrictions, in ascending order; None if all rows do.
 
         `excluded` names documents whose chunks are left out. Recent results are cached.
-
-        Raises:
-            InputError: a field is unknown, or is compared with a value of another kind.
         """
         if not restrictions and not excluded:
             return None
@@ -242,17 +236,12 @@ class TableReader(RowReader):
             if isinstance(restriction, Where):
                 is_selected &= restriction.keep(fields)
             else:
-                owners = self._owners(restriction)
+                owners = self.manifest.owners(restriction)
                 is_selected &= np.array([source in owners for source in fields.sources], dtype=np.bool_)
         if excluded:
             names = self.names_without(excluded)
             is_selected &= np.array([source in names for source in fields.sources], dtype=np.bool_)
         return rows[is_selected]
-
-    def _owners(self, sources: frozenset[str]) -> set[str]:
-        """Return the sources under which the chunks of these sources are stored."""
-        records = self.manifest.sources
-        return {(records[source].copy_of or source) if source in records else source for source in sources}
 
     def names_without(self, excluded: frozenset[str]) -> Mapping[str, Sequence[str]]:
         """Return the names of each stored source and its copies, without those of excluded documents."""
@@ -323,9 +312,8 @@ class TableReader(RowReader):
     def _find(self, queries: Sequence[str], vectors: Vectors, limit: int, selection: Ids | None) -> Hits:
         """Search a larger table: exactly or approximately by vector, and with LanceDB by words."""
         # If many hits would have to be filtered, the BM25 of chunks found by vector is looked up below.
-        is_small_share = (
-            selection is not None and NAMED_ROWS < len(selection) < self.manifest.chunks * SIFTED_SHARE
-        )
+        few = self.manifest.chunks * SIFTED_SHARE
+        is_small_share = selection is not None and NAMED_ROWS < len(selection) < few
         depth = limit if is_small_share else max(limit, WORD_HITS)
         nearest = _thread_pool().submit(self.nearest, vectors, limit, selection)
         matched = self._map(lambda query: self.match(query, depth, selection), queries)

@@ -34,12 +34,11 @@ from adaptive_rag.index.run import IndexingRun
 from adaptive_rag.index.store_errors import explain_read_errors, explain_write_errors
 from adaptive_rag.index.table import DOC, TableWriter, connect, read_chunk, schema
 from adaptive_rag.index.vectorize import Vectorizer, load_model_of
+from adaptive_rag.ingest import Failure
 from adaptive_rag.state import Chunk
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-    from adaptive_rag.ingest import Failure
 
 
 @dataclass(slots=True)

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from adaptive_rag.errors import IndexingError
-
-if TYPE_CHECKING:
-    from adaptive_rag.ingest import Failure, Note
+from adaptive_rag.ingest import Failure, Note
 
 COUNTS = ("added", "updated", "moved", "removed", "unchanged", "copies", "chunks", "total_chunks")
 

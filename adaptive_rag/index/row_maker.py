@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable
 from dataclasses import replace
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 from adaptive_rag.index.manifest import Settings, SourceRecord
 from adaptive_rag.index.plan import Work, content_key
 from adaptive_rag.index.progress import Meter
 from adaptive_rag.index.table import TableRow
 from adaptive_rag.index.vectorize import Vectorizer
+from adaptive_rag.ingest import Failure, SourceText, split
 from adaptive_rag.state import Chunk
-
-if TYPE_CHECKING:
-    from adaptive_rag.ingest import Failure, SourceText
 
 CHUNKS_PER_STEP = 32
 
 Contents: TypeAlias = dict[tuple[str, str], tuple[str, SourceRecord]]
 """Maps the key of a content to the source that holds its chunks, and to that source's record."""
-Result: TypeAlias = "Failure | list[TableRow] | tuple[Work, SourceRecord]"
+Result: TypeAlias = Failure | list[TableRow] | tuple[Work, SourceRecord]
 """A source that cannot be read, rows of one or more sources, or a source with its record."""
 
 
@@ -30,14 +28,12 @@ def make_rows(
     vectorizer: Vectorizer,
     contents: Contents,
     meter: Meter,
-) -> Iterator[Result]:
+) -> Generator[Result, None, None]:
     """Split and embed texts; chunks of several small sources are embedded together.
 
     The record of a source may come before its rows. A source with the same content as one in `contents`
     is recorded as its copy, without rows. New contents are added to `contents`.
     """
-    from adaptive_rag.ingest import Failure, split
-
     sizes = {"size": settings.chunk_size, "overlap": settings.chunk_overlap}
     pending: list[tuple[Chunk, str]] = []
 

@@ -2,28 +2,27 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from cachetools import LRUCache
 
 from adaptive_rag.errors import IndexDamagedError
 from adaptive_rag.index.manifest import Manifest, repair_hint
 from adaptive_rag.index.memory_table import IN_MEMORY_UP_TO, MemoryTable
 from adaptive_rag.index.neighbours import VECTOR, Ids
+from adaptive_rag.index.shared_cache import SharedCache
 from adaptive_rag.index.store_errors import explain_read_errors
 from adaptive_rag.index.table import (
     CHUNK_COLUMNS,
     ID,
     SENTENCE_COLUMNS,
-    SENTENCE_DIMENSION,
     VIEWS,
     StoredChunk,
     connect,
     read_chunk,
+    sql_in,
     unpack_sentences,
     unpack_views,
 )
@@ -44,19 +43,6 @@ ROWS_PER_READ = 1024
 IDS_PER_QUERY = 500
 
 
-class _ChunkCache(LRUCache[int, StoredChunk]):
-    """A cache of recently read chunks by row id, which also maps chunk ids to row ids."""
-
-    def __init__(self, size: int) -> None:
-        super().__init__(size)
-        self.row_of: dict[str, int] = {}
-
-    def popitem(self) -> tuple[int, StoredChunk]:
-        row, stored = super().popitem()
-        self.row_of.pop(stored.chunk["id"])
-        return row, stored
-
-
 class RowReader:
     """Reads the rows of one table version, and caches recent ones; safe to share between threads."""
 
@@ -65,8 +51,8 @@ class RowReader:
         self.copy = copy
         """The local copy of a version in a bucket; it may be set while the reader is in use."""
         self._dimension = manifest.settings.dimension
-        self._lock = threading.Lock()
-        self._chunks = _ChunkCache(ROWS_KEPT)
+        self._chunks: SharedCache[int, StoredChunk] = SharedCache(ROWS_KEPT)
+        self._row_of_id: SharedCache[str, int] = SharedCache(ROWS_KEPT)
         self._uri = uri
         self._tables: dict[str, Any] = {}
         _ = self.table
@@ -94,7 +80,7 @@ class RowReader:
     def vectors(self, ids: Sequence[str]) -> Vectors:
         """Return the vectors of chunks by id, shape (len(ids), dimension)."""
         vectors = [stored.vector for stored in self._with_ids(ids)]
-        return np.stack(vectors) if vectors else np.zeros((0, self._dimension), dtype=np.float32)
+        return np.array(vectors, dtype=np.float32).reshape(-1, self._dimension)
 
     def sentences(self, ids: Sequence[str]) -> list[Sentences]:
         """Return the sentences of chunks by id; if the index stores none, they are embedded now."""
@@ -104,7 +90,7 @@ class RowReader:
             columns = self._take(list(unread), SENTENCE_COLUMNS)
             with explain_read_errors(self._uri, "its sentences"):
                 spans, vectors = (columns[name].to_pylist() for name in SENTENCE_COLUMNS)
-                unpacked = unpack_sentences(spans, vectors, SENTENCE_DIMENSION)
+                unpacked = unpack_sentences(spans, vectors)
             for row, sentences in zip(columns["_rowid"].to_pylist(), unpacked, strict=True):
                 unread[row].sentences = sentences
         elif unread:
@@ -119,21 +105,18 @@ class RowReader:
 
     def chunks(self, selection: Ids | None = None) -> Iterator[Chunk]:
         """Yield all chunks, or those of the selected rows; they are read in batches."""
-        if selection is not None:
-            for start in range(0, len(selection), ROWS_PER_READ):
-                with explain_read_errors(self._uri, "its table"):
-                    rows = self._take(selection[start : start + ROWS_PER_READ].tolist(), CHUNK_COLUMNS)
-                    chunks = [self._chunk(row) for row in rows.select(CHUNK_COLUMNS).to_pylist()]
-                yield from chunks
-            return
-        query = self.table.search().select(CHUNK_COLUMNS).limit(self.manifest.chunks or 1)
-        batches = query.to_batches(ROWS_PER_READ)
+        if selection is None:
+            query = self.table.search().select(CHUNK_COLUMNS).limit(self.manifest.chunks or 1)
+            batches = query.to_batches(ROWS_PER_READ)
+        else:
+            starts = range(0, len(selection), ROWS_PER_READ)
+            parts = (selection[start : start + ROWS_PER_READ].tolist() for start in starts)
+            batches = (self._take(rows, CHUNK_COLUMNS).select(CHUNK_COLUMNS) for rows in parts)
         while True:
             with explain_read_errors(self._uri, "its table"):
-                batch = next(batches, None)
-                chunks = [] if batch is None else [self._chunk(row) for row in batch.to_pylist()]
-            if batch is None:
-                return
+                if (batch := next(batches, None)) is None:
+                    return
+                chunks = [self._chunk(row) for row in batch.to_pylist()]
             yield from chunks
 
     @property
@@ -150,34 +133,31 @@ class RowReader:
 
     def _fetch(self, rows: Sequence[int]) -> dict[int, StoredChunk]:
         """Return stored chunks by row number; recent ones are cached."""
-        distinct = dict.fromkeys(rows)
-        with self._lock:
-            stored_chunks = {row: stored for row in distinct if (stored := self._chunks.get(row)) is not None}
-        if missing := [row for row in distinct if row not in stored_chunks]:
-            fetched = self._cache_rows(self._take(missing, READ_COLUMNS))
-            stored_chunks.update({stored.row: stored for stored in fetched})
-        return stored_chunks
+        return self._chunks.get_all(rows, lambda missing: self._unpack(self._take(missing, READ_COLUMNS)))
 
     def _ids(self, rows: Sequence[int]) -> dict[int, str]:
         """Return chunk ids by row number."""
-        with self._lock:
-            ids = {row: stored.chunk["id"] for row in rows if (stored := self._chunks.get(row)) is not None}
+        ids = {row: stored.chunk["id"] for row in rows if (stored := self._chunks.find(row)) is not None}
         if missing := [row for row in dict.fromkeys(rows) if row not in ids]:
             table = self._take(missing, [ID])
             ids.update(zip(table["_rowid"].to_pylist(), table[ID].to_pylist(), strict=True))
         return ids
 
     def _with_ids(self, ids: Sequence[str]) -> list[StoredChunk]:
-        with self._lock:
-            rows = ((id_, self._chunks.row_of.get(id_)) for id_ in ids)
-            stored_chunks = {id_: self._chunks[row] for id_, row in rows if row is not None}
-        missing = [id_ for id_ in dict.fromkeys(ids) if id_ not in stored_chunks]
-        for start in range(0, len(missing), IDS_PER_QUERY):
-            table = self._read(READ_COLUMNS, sql_in(ID, missing[start : start + IDS_PER_QUERY]))
-            stored_chunks.update({stored.chunk["id"]: stored for stored in self._cache_rows(table)})
-        if unknown := [id_ for id_ in ids if id_ not in stored_chunks]:
+        row_of = self._row_of_id.get_all(ids, self._find_rows)
+        if unknown := [id_ for id_ in ids if id_ not in row_of]:
             raise KeyError(f"No chunk has the id {unknown[0]!r}.")
-        return [stored_chunks[id_] for id_ in ids]
+        stored_chunks = self._fetch([*row_of.values()])
+        return [stored_chunks[row_of[id_]] for id_ in ids]
+
+    def _find_rows(self, ids: list[str]) -> dict[str, int]:
+        """Return row numbers by chunk id; the chunks that are read for it are cached."""
+        row_of: dict[str, int] = {}
+        for start in range(0, len(ids), IDS_PER_QUERY):
+            chunks = self._unpack(self._read(READ_COLUMNS, sql_in(ID, ids[start : start + IDS_PER_QUERY])))
+            self._chunks.update(chunks)
+            row_of |= {stored.chunk["id"]: row for row, stored in chunks.items()}
+        return row_of
 
     @cached_property
     def _copies_of(self) -> dict[str, list[str]]:
@@ -190,18 +170,15 @@ class RowReader:
             chunk["metadata"]["also_as"] = names
         return chunk
 
-    def _cache_rows(self, table: pa.Table) -> list[StoredChunk]:
-        """Unpack rows of the table, and cache them."""
-        stored_chunks = []
+    def _unpack(self, table: pa.Table) -> dict[int, StoredChunk]:
+        """Return the chunks of rows of the table by row number, and cache the numbers by chunk id."""
         with explain_read_errors(self._uri, "its table"):
             rows = table.drop_columns([VECTOR]).to_pylist()
+            stored_chunks = dict[int, StoredChunk]()
             for row, vector in zip(rows, self._matrix(table), strict=True):
-                views = unpack_views(row[VIEWS])
-                stored_chunks.append(StoredChunk(self._chunk(row), vector, views, row=row["_rowid"]))
-        with self._lock:
-            for stored in stored_chunks:
-                self._chunks[stored.row] = stored
-                self._chunks.row_of[stored.chunk["id"]] = stored.row
+                number, views = row["_rowid"], unpack_views(row[VIEWS])
+                stored_chunks[number] = StoredChunk(self._chunk(row), vector, views, row=number)
+        self._row_of_id.update({stored.chunk["id"]: row for row, stored in stored_chunks.items()})
         return stored_chunks
 
     def _take(self, rows: list[int], columns: list[str]) -> pa.Table:
@@ -220,9 +197,3 @@ class RowReader:
     def _matrix(self, table: pa.Table) -> Vectors:
         matrix: Vectors = table[VECTOR].combine_chunks().flatten().to_numpy().reshape(-1, self._dimension)
         return matrix
-
-
-def sql_in(column: str, values: Sequence[int] | Sequence[str]) -> str:
-    """Return an SQL condition that a column has one of these values."""
-    quoted = ["'" + v.replace("'", "''") + "'" if isinstance(v, str) else str(v) for v in values]
-    return f"{column} IN ({', '.join(quoted)})"

@@ -15,15 +15,8 @@ from adaptive_rag.index.files import Fragment
 from adaptive_rag.index.manifest import Settings
 from adaptive_rag.index.neighbours import VECTOR
 from adaptive_rag.index.store_errors import explain_read_errors, first_line
-from adaptive_rag.index.table import (
-    CHUNK_COLUMNS,
-    DOC,
-    ID,
-    SENTENCE_COLUMNS,
-    SENTENCE_DIMENSION,
-    TEXT,
-    VIEWS,
-)
+from adaptive_rag.index.table import CHUNK_COLUMNS, DOC, ID, SENTENCE_COLUMNS, SENTENCE_DIMENSION, TEXT, VIEWS
+from adaptive_rag.ingest.chunking import chunk_id
 from adaptive_rag.text.vectors import Vectors
 
 if TYPE_CHECKING:
@@ -138,8 +131,6 @@ def _fault_of_text(row: dict[str, Any]) -> str:
 
 
 def _is_proven(row: dict[str, Any]) -> bool:
-    from adaptive_rag.ingest.chunking import chunk_id
-
     return bool(row[ID] == chunk_id(row["source"], row["start"], row["end"], row[TEXT]))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from functools import cached_property
@@ -16,13 +16,7 @@ from adaptive_rag.index.cache import EmbeddingCache
 from adaptive_rag.index.cluster import Cluster
 from adaptive_rag.index.files import changed_files, damage_error, seal_files
 from adaptive_rag.index.location import Location
-from adaptive_rag.index.manifest import (
-    Manifest,
-    Seal,
-    SourceRecord,
-    concurrent_write_error,
-    count_chunks,
-)
+from adaptive_rag.index.manifest import Manifest, Seal, SourceRecord, concurrent_write_error, count_chunks
 from adaptive_rag.index.plan import Plan, Work, content_key
 from adaptive_rag.index.postgres.database import Database
 from adaptive_rag.index.postgres.writer import DatabaseWriter
@@ -33,16 +27,14 @@ from adaptive_rag.index.row_maker import CHUNKS_PER_STEP, Contents, Result, make
 from adaptive_rag.index.store_errors import explain_write_errors
 from adaptive_rag.index.table import DOC, TableRow, TableWriter
 from adaptive_rag.index.vectorize import Vectorizer
+from adaptive_rag.ingest import Failure
 from adaptive_rag.models.embeddings import load_embeddings
 from adaptive_rag.state import Chunk
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from adaptive_rag.ingest import Failure, SourceText
-
-    Rescue = Callable[[Sequence[Failure]], Mapping[str, tuple[SourceRecord, Sequence[Chunk]]]]
-
+Rescue = Callable[[Sequence[Failure]], Mapping[str, tuple[SourceRecord, Sequence[Chunk]]]]
 ROWS_PER_WRITE = 1024
 SECONDS_PER_PUBLISH = 30.0
 # The longest time that a question may take, and so read a replaced state.
@@ -89,47 +81,41 @@ class IndexingRun:
         `rescue` returns chunks for sources that could not be read; with it, a run may end without a source.
         If `cluster` is given, its workers read and embed.
         """
-        with reading_ahead(() if cluster else plan.work) as texts:
-            self._apply(plan, texts, rescue, cluster)
-
-    def _apply(
-        self,
-        plan: Plan,
-        texts: Iterator[tuple[Work, SourceText | Failure]],
-        rescue: Rescue | None,
-        cluster: Cluster | None,
-    ) -> None:
         settings, committed = self.manifest.settings, self.manifest.committed
-        cache = EmbeddingCache(self._location.path)
-        self._vectorizer = Vectorizer(load_embeddings(self._embeddings), settings, cache)
-        meter = Meter(sum(item.size for item in plan.work), self._progress)
-        try:
-            self.drop_removed(plan)
-            if cluster is None:
-                self._collect(make_rows(texts, settings, self._vectorizer, self._by_content, meter), meter)
-            else:
-                with closing(cluster.make_tables(plan.work, settings, self._by_content, meter)) as results:
+        with (
+            reading_ahead(() if cluster else plan.work) as texts,
+            closing(EmbeddingCache(self._location.path)) as cache,
+        ):
+            self._vectorizer = Vectorizer(load_embeddings(self._embeddings), settings, cache)
+            meter = Meter(sum(item.size for item in plan.work), self._progress)
+            try:
+                self.drop_removed(plan)
+                results: Generator[Result | pa.Table, None, None]
+                if cluster is None:
+                    results = make_rows(texts, settings, self._vectorizer, self._by_content, meter)
+                else:
+                    results = cluster.make_tables(plan.work, settings, self._by_content, meter)
+                with closing(results):
                     self._collect(results, meter)
-            if rescue is not None:
-                for source, (record, chunks) in rescue(self._report.failed).items():
-                    self._add_rescued(source, record, chunks)
-            elif self._report.failed and not self._sources and not self._finished:
-                raise nothing_read(self._report.failed)
-            self._write(publish=not self._publish_at_end)
-            self._writing = True  # an interruption has nothing more to publish
-            self.finish(committed)
-        except KeyboardInterrupt as error:
-            if not (self._writing or self._publish_at_end):
-                self._write(publish=True)
-            kept = len(self.manifest.sources)
-            state = f"{kept:,} sources are complete and kept." if kept else "No source is complete yet."
-            error.add_note(f"{state} Run the same command again to continue from here.")
-            raise
-        finally:
-            maker = cluster or self._vectorizer
-            self._report.embedding_seconds, self._report.texts_embedded = maker.seconds, maker.embedded
-            cache.trim()
-            cache.close()
+                if rescue is not None:
+                    for source, (record, chunks) in rescue(self._report.failed).items():
+                        self._add_rescued(source, record, chunks)
+                elif self._report.failed and not self._sources and not self._finished:
+                    raise nothing_read(self._report.failed)
+                self._write(publish=not self._publish_at_end)
+                self._writing = True  # an interruption has nothing more to publish
+                self.finish(committed)
+            except KeyboardInterrupt as error:
+                if not (self._writing or self._publish_at_end):
+                    self._write(publish=True)
+                kept = len(self.manifest.sources)
+                state = f"{kept:,} sources are complete and kept." if kept else "No source is complete yet."
+                error.add_note(f"{state} Run the same command again to continue from here.")
+                raise
+            finally:
+                maker = cluster or self._vectorizer
+                self._report.embedding_seconds, self._report.texts_embedded = maker.seconds, maker.embedded
+                cache.trim()
 
     def remove_replaced(self) -> None:
         """Remove the files that the last run joined into one, once nobody reads them any more."""
@@ -202,8 +188,6 @@ class IndexingRun:
 
     def _collect(self, results: Iterable[Result | pa.Table], meter: Meter) -> None:
         """Collect rows and records as they are made, and write them in batches."""
-        from adaptive_rag.ingest import Failure
-
         for result in results:
             if isinstance(result, Failure):
                 self._report.failed.append(result)
@@ -248,8 +232,9 @@ class IndexingRun:
         ]
         complete_docs = {record.doc for _, record in complete}
         ready_rows = [row for row in self._rows if row.doc in complete_docs]
-        if len(self._rows) - len(ready_rows) >= ROWS_PER_WRITE:
-            ready_rows = self._rows
+        waiting_rows = [row for row in self._rows if row.doc not in complete_docs]
+        if len(waiting_rows) >= ROWS_PER_WRITE:
+            ready_rows, waiting_rows = self._rows, []
         self._writing = True
         with explain_write_errors(self._location.uri):
             if ready_rows:
@@ -258,11 +243,7 @@ class IndexingRun:
                 self._writer.copy(pa.concat_tables(self._tables))
                 self._tables = []
             self._partly_written = (self._partly_written | {row.doc for row in ready_rows}) - complete_docs
-            self._rows = (
-                []
-                if ready_rows is self._rows
-                else [row for row in self._rows if row.doc not in complete_docs]
-            )
+            self._rows = waiting_rows
             for item, record in complete:
                 if item.replaces is None:
                     self._report.added += 1
@@ -282,24 +263,19 @@ class IndexingRun:
         self._writer.remove([doc for doc in self._stale if doc not in live_docs])
         self._stale = []
         self._writer.index_words()
-        version = self._writer.version
+        version, chunks = self._writer.version, count_chunks(self._sources)
+        if chunks != self._writer.count():
+            raise concurrent_write_error(self._location.uri)
         self.manifest = replace(
             self.manifest,
             version=version,
-            chunks=self._count_chunks(),
+            chunks=chunks,
             sources=dict(self._sources),
             recall=recall or self.manifest.recall,
             committed=time.time(),
             files=self._seal_files(version),
         ).publish(self._location)
         self._published_at = time.monotonic()
-
-    def _count_chunks(self) -> int:
-        """Return the number of chunks of the sources, after checking that the table has as many."""
-        chunks = count_chunks(self._sources)
-        if chunks != self._writer.count():
-            raise concurrent_write_error(self._location.uri)
-        return chunks
 
     def _seal_files(self, version: int) -> dict[str, Seal]:
         """Return the checksums of a version's files, after checking that the files it replaces are intact.

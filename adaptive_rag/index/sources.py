@@ -67,13 +67,7 @@ def list_sources(uri: str | Path) -> list[ListedSource]:
     manifest = complete_manifest(location)
     return [
         ListedSource(
-            source,
-            _kind_of(source),
-            record.chunks,
-            record.indexed,
-            record.copy_of,
-            record.path,
-            record.notes,
+            source, _kind_of(source), record.chunks, record.indexed, record.copy_of, record.path, record.notes
         )
         for source, record in sorted(manifest.sources.items())
     ]

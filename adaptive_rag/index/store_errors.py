@@ -38,11 +38,7 @@ def first_line(error: BaseException) -> str:
 
 @contextmanager
 def explain_write_errors(uri: str) -> Iterator[None]:
-    """Turn an error of the store during writing into a readable one.
-
-    Raises:
-        IndexingError: the disk is full or read-only, or the store failed.
-    """
+    """Turn an error of the store during writing into a readable one."""
     try:
         yield
     except BaseException as error:
@@ -60,7 +56,7 @@ def explain_write_errors(uri: str) -> Iterator[None]:
 
 @contextmanager
 def explain_read_errors(uri: str, part: str) -> Iterator[None]:
-    """Turn an error of the store during reading into a readable one; `what` names what is read.
+    """Turn an error of the store during reading into a readable one; `part` names what is read.
 
     Raises:
         IndexDamagedError: reading failed.

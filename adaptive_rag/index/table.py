@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from adaptive_rag.index import neighbours
 from adaptive_rag.index.manifest import concurrent_write_error
 from adaptive_rag.index.neighbours import VECTOR
+from adaptive_rag.ingest.chunking import chunk_id
 from adaptive_rag.source import Sentences
 from adaptive_rag.state import Candidate, Chunk, to_candidate
 from adaptive_rag.text.vectors import Vectors
@@ -159,16 +160,11 @@ def to_arrow(rows: Sequence[TableRow], dimension: int) -> pa.Table:
 
 def from_arrow(table: pa.Table) -> list[TableRow]:
     """Convert an Arrow table to rows."""
-    return [
-        TableRow(
-            read_chunk(row),
-            row[DOC],
-            np.array(row[VECTOR], dtype=np.float32),
-            unpack_views(row[VIEWS]),
-            *(row[name] for name in SENTENCE_COLUMNS),
-        )
-        for row in table.to_pylist()
-    ]
+    rows = []
+    for row in table.to_pylist():
+        vector, sentences = np.array(row[VECTOR], dtype=np.float32), (row[name] for name in SENTENCE_COLUMNS)
+        rows.append(TableRow(read_chunk(row), row[DOC], vector, unpack_views(row[VIEWS]), *sentences))
+    return rows
 
 
 def read_chunk(row: dict[str, Any]) -> Chunk:
@@ -194,18 +190,15 @@ def pack_sentences(sentences: Sentences) -> tuple[bytes, bytes]:
     return sentences.spans.astype(np.int64).tobytes(), scaled.tobytes()
 
 
-def unpack_sentences(
-    spans: Sequence[bytes | None], vectors: Sequence[bytes | None], dimension: int
-) -> list[Sentences]:
+def unpack_sentences(spans: Sequence[bytes | None], vectors: Sequence[bytes | None]) -> list[Sentences]:
     """Return the stored sentences of each chunk; empty where the index stores none."""
     pairs = [np.frombuffer(stored or b"", dtype=np.int64).reshape(-1, 2) for stored in spans]
     # all chunks together, because several numpy calls for the few sentences of each chunk are slow
     values = np.frombuffer(b"".join(stored or b"" for stored in vectors), dtype=np.int8)
-    values = values.reshape(-1, dimension).astype(np.float32)
-    unit_vectors = np.asarray(
-        values / np.maximum(np.linalg.norm(values, axis=1, keepdims=True), 1e-12), np.float32
-    )
-    ends = np.cumsum([len(stored or b"") // dimension for stored in vectors])
+    values = values.reshape(-1, SENTENCE_DIMENSION).astype(np.float32)
+    lengths = np.maximum(np.linalg.norm(values, axis=1, keepdims=True), 1e-12)
+    unit_vectors = np.asarray(values / lengths, np.float32)
+    ends = np.cumsum([len(stored or b"") // SENTENCE_DIMENSION for stored in vectors])
     return [
         Sentences(chunk_spans, chunk_vectors)
         for chunk_spans, chunk_vectors in zip(pairs, np.split(unit_vectors, ends[:-1]), strict=True)
@@ -255,30 +248,22 @@ class TableWriter:
         """Append copies of chunks under another source; `names` maps old keys to (source, new key)."""
         import pyarrow as pa
 
-        from adaptive_rag.ingest.chunking import chunk_id
-
-        keys, total = list(names), self._table.count_rows()
+        keys, total, table_schema = list(names), self._table.count_rows(), schema(self._dimension)
         for start in range(0, len(keys), DOCS_PER_QUERY):
-            query = self._table.search().where(_sql_in(keys[start : start + DOCS_PER_QUERY]))
+            query = self._table.search().where(sql_in(DOC, keys[start : start + DOCS_PER_QUERY]))
             for batch in query.limit(max(1, total)).to_batches(ROWS_PER_COPY):
                 rows = pa.Table.from_batches([batch])
                 new_names = [names[doc] for doc in rows[DOC].to_pylist()]
-                places = zip(*(rows[name].to_pylist() for name in ("start", "end", TEXT)), strict=True)
-                new_ids = [
-                    chunk_id(source, *place) for (source, _), place in zip(new_names, places, strict=True)
-                ]
-                changed = {
-                    ID: new_ids,
-                    "source": [s for s, _ in new_names],
-                    DOC: [doc for _, doc in new_names],
-                }
-                columns = {name: changed.get(name, rows[name]) for name in schema(self._dimension).names}
-                self.copy(pa.table(columns, schema=schema(self._dimension)))
+                sources, docs = [source for source, _ in new_names], [doc for _, doc in new_names]
+                places = (rows[name].to_pylist() for name in ("start", "end", TEXT))
+                changed = {ID: [*map(chunk_id, sources, *places)], "source": sources, DOC: docs}
+                columns = {name: changed.get(name, rows[name]) for name in table_schema.names}
+                self.copy(pa.table(columns, schema=table_schema))
 
     def remove(self, docs: Sequence[str]) -> None:
         """Remove the chunks of sources, by key."""
         for start in range(0, len(docs), DOCS_PER_QUERY):
-            condition = _sql_in(docs[start : start + DOCS_PER_QUERY])
+            condition = sql_in(DOC, docs[start : start + DOCS_PER_QUERY])
             self._commit(partial(self._table.delete, condition))
         self._changed |= bool(docs)
 
@@ -359,20 +344,18 @@ class TableWriter:
         trained_on = int(stats.num_indexed_rows) if stats else 0
         if total <= neighbours.EXACT_UP_TO or (trained_on and total < neighbours.RETRAIN_AT * trained_on):
             return None
-        self._build_vector_index(total)
+        build_index = partial(self._table.create_index, VECTOR, replace=True)
+        try:
+            build_index(config=neighbours.index_config(total, self._dimension))
+        except RuntimeError as error:
+            if "IVF partitions" not in str(error):
+                raise
+            # too few vectors differ for the usual number of cells
+            most_cells = neighbours.CELLS_AT_ONCE
+            build_index(config=neighbours.index_config(total, self._dimension, most_cells))
         # drop empty cells now, which the next run would do otherwise
         self._table.optimize(cleanup_older_than=NEVER)
         return neighbours.measure_recall(self._table, total)
-
-    def _build_vector_index(self, total: int, max_cells: int | None = None) -> None:
-        """Build the vector index, with fewer cells if too few vectors differ for the usual number."""
-        config = neighbours.index_config(total, self._dimension, max_cells)
-        try:
-            self._table.create_index(VECTOR, config=config, replace=True)
-        except RuntimeError as error:
-            if max_cells is not None or "IVF partitions" not in str(error):
-                raise
-            self._build_vector_index(total, neighbours.CELLS_AT_ONCE)
 
     def _index_stats(self, column: str) -> Any:
         names = [index.name for index in self._table.list_indices() if column in index.columns]
@@ -386,6 +369,7 @@ def words_config() -> Any:
     return FTS(stem=True, remove_stop_words=True, lower_case=True)
 
 
-def _sql_in(docs: Sequence[str]) -> str:
-    keys = ", ".join(f"'{doc}'" for doc in docs)
-    return f"{DOC} IN ({keys})"
+def sql_in(column: str, values: Sequence[int] | Sequence[str]) -> str:
+    """Return an SQL condition that a column has one of these values."""
+    quoted = ["'" + v.replace("'", "''") + "'" if isinstance(v, str) else str(v) for v in values]
+    return f"{column} IN ({', '.join(quoted)})"

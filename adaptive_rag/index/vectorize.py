@@ -12,10 +12,13 @@ from adaptive_rag.errors import ConfigurationError, IndexMismatchError
 from adaptive_rag.index.cache import EmbeddingCache
 from adaptive_rag.index.manifest import Settings, rebuild_hint
 from adaptive_rag.index.table import TableRow, pack_sentences
+from adaptive_rag.ingest.chunking import text_to_embed
 from adaptive_rag.models.embeddings import embedding_name, encode, limit_of, load_embeddings
 from adaptive_rag.models.onnx import load_minilm
 from adaptive_rag.source import Sentences
 from adaptive_rag.state import Chunk
+from adaptive_rag.text.sentences import sentence_spans
+from adaptive_rag.text.tables import describe_row, find_tables
 from adaptive_rag.text.vectors import Vectors
 
 
@@ -36,8 +39,6 @@ class Vectorizer:
 
     def rows(self, chunks: Sequence[Chunk], docs: Sequence[str]) -> list[TableRow]:
         """Return the rows of chunks; `docs` are the source keys of the chunks."""
-        from adaptive_rag.ingest.chunking import text_to_embed
-
         texts = [text_to_embed(chunk, self.limit) for chunk in chunks]
         vectors, sentences_of = self._embed(chunks, texts)
         views = self._views(chunks)
@@ -62,8 +63,6 @@ class Vectorizer:
 
     def _embed_pooled(self, chunks: Sequence[Chunk], texts: Sequence[str]) -> tuple[Vectors, list[Sentences]]:
         """Embed chunks and sentences in one pass: a sentence or table row is the mean of its tokens."""
-        from adaptive_rag.text.sentences import sentence_spans
-
         spans = [sentence_spans(chunk["text"]) for chunk in chunks]
         # the embedded text may have headings and column names before the chunk's own text
         prefix_lengths = [len(text) - len(chunk["text"]) for text, chunk in zip(texts, chunks, strict=True)]
@@ -162,8 +161,6 @@ def embed_sentences(
 
     A table row is embedded as words with its column names: "Brass hinge: price 4.20".
     """
-    from adaptive_rag.text.sentences import sentence_spans
-
     row_texts_of_chunks = [_rows_in_words(chunk) for chunk in chunks]
     spans = [sentence_spans(chunk["text"]) for chunk in chunks]
     texts = [
@@ -183,7 +180,5 @@ def embed_sentences(
 
 def _rows_in_words(chunk: Chunk) -> dict[int, str]:
     """Return the table rows of a chunk as words, by the offset of each row in the text."""
-    from adaptive_rag.text.tables import describe_row, find_tables
-
     tables = find_tables(chunk["text"], tuple(chunk["metadata"].get("columns", ())))
     return {row.start: describe_row(row.cells, table.columns) for table in tables for row in table.rows}

@@ -15,19 +15,10 @@ LONG = "How long is the sea wall of Saltmere?"
 def test_json_is_one_object_with_every_key_and_nothing_else(run: Run, town_index: str) -> None:
     result = run("ask", LONG, "--index", town_index, "--json")
     output = parsed(result)
-    assert list(output) == [
-        "question",
-        "query_type",
-        "analysis",
-        "documents",
-        "trace",
-        "answer",
-        "parts",
-        "citations",
-        "grounding",
-        "confidence",
-        "abstained",
-    ]
+    keys = (
+        "question query_type analysis documents trace answer parts citations grounding confidence abstained"
+    )
+    assert list(output) == keys.split()
     assert set(output["analysis"]["probabilities"]) == {"factual", "analytical", "opinion", "contextual"}
     assert 0 < output["analysis"]["confidence"] <= 1
     assert set(output["citations"][0]) == {"marker", "source", "page", "place", "start", "end", "quote"}
@@ -98,9 +89,8 @@ def test_options_reach_the_run(run: Run, town_index: str) -> None:
     assert output["analysis"]["decided_by"] == "caller"
     assert len(output["documents"]) == 2
     assert "I rent" in str(output["trace"])
-    fewer = parsed(
-        run("ask", LONG, "--index", town_index, "--set", "without=enhance", "--set", "k=1", "--json")
-    )
+    options = ("--set", "without=enhance", "--set", "k=1", "--json")
+    fewer = parsed(run("ask", LONG, "--index", town_index, *options))
     assert len(fewer["documents"]) == 1
     assert [s["skill"] for r in fewer["trace"] for s in r.get("stand_ins", [])].count("enhance") == 0
 

@@ -33,15 +33,9 @@ BASIC = base64.b64encode(f"canary:{PASSWORD}".encode()).decode()
 SECRETS = (KEY, PASSWORD, quote(PASSWORD, safe=""), BASIC, KEY[:-3], PASSWORD[:-2])
 QUESTION = "How long is the sea wall of Saltmere?"
 # What the server does with what it was sent: every way in which an echo can come back.
-ECHOES = (
-    "wrong key",
-    "header",
-    "split reply",
-    *(
-        pytest.param(echo, marks=pytest.mark.nightly)
-        for echo in ("unknown model", "bad request", "server error", "not json", "reply")
-    ),
-)
+MORE_ECHOES = ("unknown model", "bad request", "server error", "not json", "reply")
+ECHOES = ("wrong key", "header", "split reply")
+ECHOES += tuple(pytest.param(echo, marks=pytest.mark.nightly) for echo in MORE_ECHOES)
 
 
 class Echo(BaseHTTPRequestHandler):
@@ -54,16 +48,10 @@ class Echo(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         body = self.rfile.read(int(self.headers["content-length"]))
-        sent = (
-            f"key {KEY}, password {PASSWORD}, headers {dict(self.headers)}, model {json.loads(body)['model']}"
-        )
-        statuses = {
-            "wrong key": 401,
-            "unknown model": 404,
-            "bad request": 400,
-            "server error": 500,
-            "header": 500,
-        }
+        model = json.loads(body)["model"]
+        sent = f"key {KEY}, password {PASSWORD}, headers {dict(self.headers)}, model {model}"
+        statuses = {"wrong key": 401, "unknown model": 404, "bad request": 400}
+        statuses |= {"server error": 500, "header": 500}
         if status := statuses.get(self.echo):
             said = "Failed." if self.echo == "header" else f"Refused: {sent}"
             self._send(status, json.dumps({"error": {"message": said, "code": said}}), sent)
@@ -77,18 +65,11 @@ class Echo(BaseHTTPRequestHandler):
             lines = "".join(f"data: {json.dumps(chunk)}\n\n" for chunk in chunks)
             self._send(200, lines + "data: [DONE]\n\n", sent, "text/event-stream")
         else:
-            message = {
-                "role": "assistant",
-                "content": json.dumps({"queries": [sent], "type": sent, "reason": sent}),
-            }
+            content = json.dumps({"queries": [sent], "type": sent, "reason": sent})
+            message = {"role": "assistant", "content": content}
             choice = {"index": 0, "message": message, "finish_reason": "stop"}
-            self._send(
-                200,
-                json.dumps(
-                    {"id": "x", "model": "m", "object": "chat.completion", "created": 1, "choices": [choice]}
-                ),
-                sent,
-            )
+            reply = {"id": "x", "model": "m", "object": "chat.completion", "created": 1, "choices": [choice]}
+            self._send(200, json.dumps(reply), sent)
 
     def _send(self, status: int, text: str, sent: str, kind: str = "application/json") -> None:
         self.send_response(status)
@@ -147,13 +128,12 @@ def test_no_door_of_the_program_shows_a_secret(
         )
         assert_hidden("repr", repr(rag), str(rag.context), repr(rag.context), repr(rag.context.models))
         config = {"configurable": {"thread_id": "a", "models.base_url": address}}
+        modes = ["updates", "custom"]
         doors = {
             "invoke": lambda: rag.invoke(QUESTION, config),
             "ainvoke": lambda: asyncio.run(_without_threads(rag).ainvoke(QUESTION)),
             "stream": lambda: list(rag.stream(QUESTION, config)),
-            "updates": lambda: list(
-                rag.stream(QUESTION, config, stream_mode=["updates", "custom"], subgraphs=True)
-            ),
+            "updates": lambda: list(rag.stream(QUESTION, config, stream_mode=modes, subgraphs=True)),
         }
         ended = {}
         for name, door in doors.items():
@@ -200,15 +180,10 @@ def test_the_shell_shows_no_secret(
 def test_an_evaluation_writes_no_secret(echo: str, address: str, run: Run, tmp_path: Path) -> None:
     data = tmp_path / "data"
     data.mkdir()
-    (data / "corpus.jsonl").write_text(
-        "".join(
-            json.dumps({"_id": f"d{n}", "text": f"The sea wall of Saltmere has {n} gates."}) + "\n"
-            for n in range(6)
-        )
-    )
-    (data / "queries.jsonl").write_text(
-        json.dumps({"_id": "q", "text": QUESTION, "metadata": {"type": "factual"}}) + "\n"
-    )
+    texts = [{"_id": f"d{n}", "text": f"The sea wall of Saltmere has {n} gates."} for n in range(6)]
+    (data / "corpus.jsonl").write_text("".join(f"{json.dumps(text)}\n" for text in texts))
+    query = {"_id": "q", "text": QUESTION, "metadata": {"type": "factual"}}
+    (data / "queries.jsonl").write_text(f"{json.dumps(query)}\n")
     (data / "qrels.tsv").write_text("query-id\tcorpus-id\tscore\nq\td1\t1\n")
     chosen = ("--model", "openai:m", "--set", f"models.base_url={address}", "--arms", "standard,adaptive")
     places = ("--out", tmp_path / "out", "--cache", tmp_path / "cache", "--markdown", tmp_path / "results.md")

@@ -8,7 +8,7 @@ from threading import Event, Thread
 import pytest
 
 from adaptive_rag.conversation import Threads
-from benchmarks.chat_server import ChatServer
+from benchmarks.chat_server import ChatServer, say_sensibly
 from tests.cli.conftest import Run
 
 
@@ -92,9 +92,8 @@ def test_conversations_are_listed_and_deleted(run: Run, town_index: str) -> None
 
 
 def test_the_trace_of_the_last_answer_can_be_seen(run: Run, town_index: str) -> None:
-    shown = run(
-        "chat", "-i", town_index, stdin="/trace\nHow long is the sea wall of Saltmere?\n/trace\n"
-    ).stdout
+    lines = "/trace\nHow long is the sea wall of Saltmere?\n/trace\n"
+    shown = run("chat", "-i", town_index, stdin=lines).stdout
     assert "Nothing was asked yet." in shown
     assert "classify" in shown
     assert "/threads" in run("chat", "-i", town_index, stdin="/help\n").stdout
@@ -108,16 +107,11 @@ def test_an_unknown_command_is_named_above_the_help(run: Run, town_index: str) -
 
 def test_an_answer_of_a_model_is_printed_once_as_it_comes(run: Run, town_index: str) -> None:
     text = "The sea wall of Saltmere is 2,340 metres long and 4.1 metres high [1]."
-    with ChatServer() as server:
-        say = server.say
 
-        def answer(body: dict) -> str:
-            from benchmarks.chat_server import say_sensibly
+    def answer(body: dict) -> str:
+        return say_sensibly(body) if body.get("response_format") else text
 
-            return say_sensibly(body) if body.get("response_format") else text
-
-        server.say = answer
-        assert say is None
+    with ChatServer(say=answer) as server:
         result = run(
             "chat", "-i", town_index, "-m", "openai:scripted", "--set", f"models.base_url={server.url}",
             stdin="How long is the sea wall of Saltmere?\n",

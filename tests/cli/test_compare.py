@@ -46,16 +46,8 @@ def test_a_joined_passage_of_which_one_chunk_is_shared_is_marked_in_part() -> No
         {"id": "a", "rank": 1, "start": 0, "end": 16, **empty},
         {"id": "b", "rank": 2, "start": 17, "end": 28, **empty},
     ]
-    passage = {
-        "id": "a",
-        "source": "a.txt",
-        "page": None,
-        "section": None,
-        "start": 0,
-        "end": 28,
-        "text": text,
-    }
-    rest: dict[str, Any] = {"metadata": {}, "scores": {}, "labels": []}
+    passage = {"id": "a", "source": "a.txt", "page": None, "start": 0, "end": 28, "text": text}
+    rest: dict[str, Any] = {"metadata": {}, **empty}
     columns = [
         Column(name, {}, [name], {"documents": [{**passage, **rest, **more}], "answer": ""}, 0, 1.0)
         for name, more in (("one", {"parts": parts}), ("two", {"text": text[:16], "end": 16}))

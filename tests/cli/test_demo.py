@@ -43,11 +43,8 @@ def test_a_place_that_cannot_hold_the_samples_is_named(run: Run, tmp_path: Path)
     (tmp_path / "note.txt").write_text("mine")
     for place, problem in (("note.txt", "File exists"), ("note.txt/inner", "Not a directory")):
         result = run("demo", "--copy", place)
-        said = " ".join(result.stderr.split())
-        assert (result.exit_code, said) == (
-            1,
-            f"Error: '{place}' cannot hold the sample documents: {problem}.",
-        )
+        said = f"Error: '{place}' cannot hold the sample documents: {problem}."
+        assert (result.exit_code, " ".join(result.stderr.split())) == (1, said)
 
 
 def test_the_help_says_where_the_index_is_kept(run: Run) -> None:

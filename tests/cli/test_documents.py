@@ -92,10 +92,8 @@ def test_what_is_removed_is_not_found_and_its_copy_is(run: Run, kept: Path) -> N
     before = parsed(run("info", "--json"))["chunks"]
     result = run("remove", "docs/gate.md", "rows.csv")
     assert result.exit_code == 0 and "Removed: docs/rows.csv" in result.stdout
-    assert [each["source"] for each in parsed(run("list", "--json"))] == [
-        "docs/bad.jsonl",
-        "docs/old/gate copy.md",
-    ]
+    left = [each["source"] for each in parsed(run("list", "--json"))]
+    assert left == ["docs/bad.jsonl", "docs/old/gate copy.md"]
     assert parsed(run("info", "--json"))["chunks"] < before
     assert run("index", "--check", "--deep").exit_code == 0
     [best] = json.loads(run("search", "When is the north gate shut?", "-k", 1, "--json").stdout)["documents"]

@@ -73,6 +73,7 @@ def test_info_shows_what_was_made_and_with_what(run: Run, notes: Path) -> None:
     assert "local:all-MiniLM-L6-v2" in shown and "None" not in shown
     facts = parsed(run("info", "--index", "kb", "--json"))
     assert (facts["sources"], facts["chunks"], facts["chunk_size"]) == (2, 2, 1000)
+    assert facts["fields"]["kind"] == "text: txt"
 
 
 def test_what_a_condition_can_name_keeps_to_the_width(

@@ -146,16 +146,8 @@ LINKED = "Read [the guide](https://a.test/x) or [https://b.test](https://b.test)
 @pytest.mark.parametrize(
     ("answer", "shown", "styled"),
     [
-        (
-            "**For you** Do this. [1] Not [this] one.",
-            "For you Do this. [1] Not [this] one.",
-            ["For you", "[1]"],
-        ),
-        (
-            "**kwargs collects the keyword arguments [1].",
-            "**kwargs collects the keyword arguments [1].",
-            ["[1]"],
-        ),
+        ("**For you** Do [1] Not [this].", "For you Do [1] Not [this].", ["For you", "[1]"]),
+        ("**kwargs collects arguments [1].", "**kwargs collects arguments [1].", ["[1]"]),
         ("## For **you**\nDo this. [1]", "For you\nDo this. [1]", ["For you", "[1]"]),
         (LINKED, "Read the guide (https://a.test/x) or https://b.test. [1] `[a](b)`", ["[1]"]),
     ],
@@ -197,16 +189,9 @@ def test_ctrl_c_during_a_run_is_answered_at_once(capsys: pytest.CaptureFixture[s
 
 
 def test_documents_go_by_the_shortest_names_that_tell_them_apart() -> None:
-    sources = [
-        "docs/a/note.md",
-        "docs/b/note.md",
-        "docs/b/other.md",
-        "note.md",
-        "https://example.org/note.md",
-    ]
-    assert list(shortest_names(sources).values()) == [
-        "a/note.md", "b/note.md", "other.md", "note.md", "https://example.org/note.md",
-    ]  # fmt: skip
-    assert shortest_names(["docs/a/note.md"], ["docs/b/note.md", "a/other.md"]) == {
-        "docs/a/note.md": "a/note.md"
-    }
+    page = "https://example.org/note.md"
+    sources = ["docs/a/note.md", "docs/b/note.md", "docs/b/other.md", "note.md", page]
+    shown = ["a/note.md", "b/note.md", "other.md", "note.md", page]
+    assert list(shortest_names(sources).values()) == shown
+    names = shortest_names(["docs/a/note.md"], ["docs/b/note.md", "a/other.md"])
+    assert names == {"docs/a/note.md": "a/note.md"}

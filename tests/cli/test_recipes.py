@@ -36,10 +36,8 @@ def test_a_recipe_is_run_and_what_is_set_besides_wins(run: Run, town_index: str,
 
 
 def test_a_conversation_follows_a_recipe(run: Run, town_index: str) -> None:
-    shown = run(
-        "chat", "-i", town_index, "--file", "kept.sqlite", "--recipe", "vector-bm25-fusion", stdin=f"{LONG}\n"
-    ).stdout
-    assert "5 passages read" in shown
+    chosen = ("-i", town_index, "--file", "kept.sqlite", "--recipe", "vector-bm25-fusion")
+    assert "5 passages read" in run("chat", *chosen, stdin=f"{LONG}\n").stdout
 
 
 @pytest.mark.parametrize(
@@ -49,6 +47,5 @@ def test_an_unknown_recipe_is_refused(run: Run, town_index: str, command: tuple[
     option = "--recipes" if command[0] == "compare" else "--recipe"
     result = run(*command, "-i", town_index, option, "soup", stdin="")
     assert (result.exit_code, result.stdout) == (1, "")
-    assert "recipe = 'soup' is not usable: expected one of adaptive-retrieval" in " ".join(
-        result.stderr.split()
-    )
+    said = " ".join(result.stderr.split())
+    assert "recipe = 'soup' is not usable: expected one of adaptive-retrieval" in said

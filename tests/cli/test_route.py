@@ -41,10 +41,8 @@ def test_the_type_is_the_one_that_ask_takes(run: Run) -> None:
 
 
 def test_a_file_gives_a_line_a_question(run: Run, tmp_path: Path) -> None:
-    turns = [
-        {"role": "user", "text": "Who built the bridge?"},
-        {"role": "agent", "text": "The Romans built it."},
-    ]
+    asked, said = "Who built the bridge?", "The Romans built it."
+    turns = [{"role": "user", "text": asked}, {"role": "agent", "text": said}]
     rows = [{"text": "Who wrote Faust?"}, {"text": "and when was that?", "history": turns}, {"text": ""}]
     file = tmp_path / "questions.jsonl"
     file.write_text("\n".join(json.dumps(row) for row in rows), encoding="utf-8")
@@ -75,14 +73,13 @@ def test_bad_input_is_one_message(run: Run, arguments: tuple[str, ...], problem:
 
 
 def test_an_ontology_is_proposed_from_an_index_and_passes_its_own_check(run: Run, town_index: str) -> None:
-    proposed = run(
-        "ontology", "suggest", "--index", town_index, "--terms", 12, "--categories", 3, "-o", "town.yaml"
-    )
+    suggest = ("ontology", "suggest", "--index", town_index, "-o", "town.yaml")
+    proposed = run(*suggest, "--terms", 12, "--categories", 3)
     assert proposed.exit_code == 0, proposed.stderr
     checked = parsed(run("ontology", "check", "town.yaml", "How high is the sea wall?", "--json"))
     assert checked["terms"] == 12
     assert checked["relevance"] > 0
-    assert run("ontology", "suggest", "--index", town_index, "-o", "town.yaml").exit_code == 1
+    assert run(*suggest).exit_code == 1, "the file exists"
 
 
 def test_a_problem_in_an_ontology_is_reported_with_its_line(run: Run, tmp_path: Path) -> None:

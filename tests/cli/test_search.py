@@ -37,8 +37,7 @@ def test_what_has_nothing_to_do_with_the_question_is_marked(run: Run, town_index
 
 
 def test_long_texts_are_cut_unless_all_is_asked_for(run: Run) -> None:
-    with open("long.txt", "w") as file:
-        file.write("The harbour wall is old. " * 36 + "It ends here.")
+    Path("long.txt").write_text("The harbour wall is old. " * 36 + "It ends here.")
     run("index", "long.txt")
     assert "It ends here." not in run("search", "harbour wall").stdout
     assert "It ends here." in " ".join(run("search", "harbour wall", "--full").stdout.split())
@@ -59,11 +58,6 @@ def test_an_answer_that_a_condition_emptied_says_so(run: Run, town_index: str) -
     said = run("ask", "Who composed the opera Fidelio?", "-i", town_index, "-w", "kind = txt", "--json")
     answer = parsed(said)["answer"]
     assert "Only passages that meet the condition were searched: kind = txt." in answer
-
-
-def test_info_lists_the_fields_that_a_condition_can_name(run: Run, town_index: str) -> None:
-    assert "Fields for --where:" in run("info", "-i", town_index).stdout
-    assert parsed(run("info", "-i", town_index, "--json"))["fields"]["kind"] == "text: txt"
 
 
 def test_a_passage_of_a_markdown_file_is_shown_without_its_signs(run: Run, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 import json
 import logging
+from pathlib import Path
 
 import pytest
 
@@ -35,12 +36,9 @@ def test_a_conversation_and_a_comparison_are_logged_too(run: Run, town_index: st
 
 
 def test_an_evaluation_is_logged_too(run: Run) -> None:
-    with open("town.txt", "w") as file:
-        file.write("The sea wall of Saltmere is 4.1 metres high.")
-    with open("val.json", "w") as file:
-        json.dump(
-            [{"question": "How high is the wall?", "ideal_answer": "4.1 m", "quote": "4.1 metres"}], file
-        )
+    Path("town.txt").write_text("The sea wall of Saltmere is 4.1 metres high.")
+    row = {"question": "How high is the wall?", "ideal_answer": "4.1 m", "quote": "4.1 metres"}
+    Path("val.json").write_text(json.dumps([row]))
     result = run("eval", ".", "--arms", "adaptive", "--cache", "cache", "-v")
     assert result.exit_code == 0, result.stderr
     assert "adaptive_rag.generate" in result.stderr and "adaptive_rag" not in result.stdout

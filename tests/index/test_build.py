@@ -12,11 +12,8 @@ from adaptive_rag.index import Index, Progress
 from adaptive_rag.ingest import extract_text
 from tests.index.made import HashEmbeddings, build, open_index, texts_in, write_files
 
-TIDES = {
-    "moon.txt": "The moon pulls the sea.",
-    "sun.txt": "The sun pulls less.",
-    "wind.txt": "Wind piles up water.",
-}
+TIDES = {"moon.txt": "The moon pulls the sea.", "sun.txt": "The sun pulls less."}
+TIDES["wind.txt"] = "Wind piles up water."
 
 
 @pytest.fixture
@@ -45,8 +42,8 @@ def test_unchanged_files_are_neither_read_nor_embedded(
     def refuse(*_: object) -> None:
         raise AssertionError("an unchanged file was opened")
 
-    monkeypatch.setattr("adaptive_rag.ingest.read_source", refuse)
-    monkeypatch.setattr("adaptive_rag.ingest.hash_file", refuse)
+    monkeypatch.setattr("adaptive_rag.index.plan.read_source", refuse)
+    monkeypatch.setattr("adaptive_rag.index.plan.hash_file", refuse)
     model = HashEmbeddings()
     report = build(docs, kb, embeddings=model)
     assert (report.unchanged, report.changed, report.texts_embedded) == (3, False, 0)
@@ -168,11 +165,8 @@ def build_again(docs: Path, kb: Path, text: str) -> list[str]:
 
 
 def test_a_vanished_file_is_removed_and_others_stay(tmp_path: Path) -> None:
-    one, two = (
-        write_files(tmp_path / "one", TIDES),
-        write_files(tmp_path / "two", {"rain.txt": "Rain falls."}),
-    )
-    kb = tmp_path / "kb"
+    one, kb = write_files(tmp_path / "one", TIDES), tmp_path / "kb"
+    two = write_files(tmp_path / "two", {"rain.txt": "Rain falls."})
     build([one, two], kb)
     (one / "sun.txt").unlink()
     (two / "rain.txt").rename(tmp_path / "kept.txt")
@@ -207,13 +201,6 @@ def test_nothing_readable_is_an_error_and_leaves_no_folder(
     with pytest.raises(error, match=said):
         build(tmp_path / name, tmp_path / "kb")
     assert not (tmp_path / "kb").exists()
-
-
-def test_a_folder_that_is_not_ours_is_refused_and_untouched(tmp_path: Path) -> None:
-    foreign = write_files(tmp_path / "photos", {"holiday.txt": "a letter"})
-    with pytest.raises(IndexMismatchError, match="not an index of this program"):
-        build(write_files(tmp_path / "docs", TIDES), foreign)
-    assert [path.name for path in foreign.iterdir()] == ["holiday.txt"]
 
 
 def test_other_settings_are_refused_with_both_and_the_command_that_mends(docs: Path, kb: Path) -> None:
@@ -285,13 +272,8 @@ def test_progress_reaches_its_estimated_total(tmp_path: Path) -> None:
 
 def test_equal_sentences_are_embedded_once(tmp_path: Path) -> None:
     text = "The wall holds the sea. " + "Waves break on the old wall. " * 30
-    report = build(
-        write_files(tmp_path / "docs", {"a.txt": text, "b.txt": text}),
-        tmp_path / "kb",
-        sentence_vectors=True,
-        chunk_size=300,
-        chunk_overlap=100,
-    )
+    docs = write_files(tmp_path / "docs", {"a.txt": text, "b.txt": text})
+    report = build(docs, tmp_path / "kb", sentence_vectors=True, chunk_size=300, chunk_overlap=100)
     distinct_chunks = len(set(texts_in(tmp_path / "kb")))
     assert report.texts_embedded == distinct_chunks + 2
 

@@ -18,11 +18,8 @@ from adaptive_rag.tool import format_answer
 from adaptive_rag.where import read_where
 from tests.index.made import HashEmbeddings, build, found, open_index, texts_in, write_files
 
-TIDES = {
-    "a.txt": "The moon pulls the sea.",
-    "b.txt": "Wind piles up water.",
-    "c.txt": "The moon pulls the sea.",
-}
+MOON = "The moon pulls the sea."
+TIDES = {"a.txt": MOON, "b.txt": "Wind piles up water.", "c.txt": MOON}
 
 
 @pytest.fixture

@@ -133,11 +133,7 @@ def test_a_copy_that_was_broken_off_is_never_read_and_is_gone_on_with(
 
 
 def test_a_full_disk_leaves_the_bucket_to_be_read_and_is_said_once(
-    docs: Path,
-    kb: str,
-    copies: DiskCache,
-    monkeypatch: pytest.MonkeyPatch,
-    caplog: pytest.LogCaptureFixture,
+    docs: Path, kb: str, copies: DiskCache, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     def full(_: int) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")

@@ -3,7 +3,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from adaptive_rag.index import Index, neighbours
+from adaptive_rag.index import Index
 from tests.index.made import HashEmbeddings, build, change_manifest, open_index, write_files
 
 WORDS = ["tide", "storm", "wall", "marsh", "siren", "harbour", "beach", "town", "salt", "wave", "boat", "net"]
@@ -85,12 +85,6 @@ def test_any_dimension_can_be_indexed(
     assert len(index.search(["tide"], limit=5)[0]) >= 5
 
 
-def test_small_tables_have_no_approximate_index(tmp_path: Path, notes: dict[str, str]) -> None:
-    build(write_files(tmp_path / "docs", notes), tmp_path / "kb")
-    assert len(notes) < neighbours.EXACT_UP_TO
-    assert open_index(tmp_path / "kb").info()["recall"] is None
-
-
 def test_a_state_that_has_no_vector_index_yet_is_no_damage(kb: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # as a first run publishes it on its way
     monkeypatch.setattr("adaptive_rag.index.neighbours.EXACT_UP_TO", 100)
@@ -106,18 +100,14 @@ def test_equal_rows_are_indexed_searched_removed_and_rebuilt(
     monkeypatch.setattr("adaptive_rag.index.neighbours._cells", lambda chunks: 300)
     monkeypatch.setattr("adaptive_rag.index.neighbours.EXACT_UP_TO", 100)
     rows = '{"note": "The gate was closed."}\n' * 3000
-    docs, kb = (
-        write_files(tmp_path / "docs", {"equal.jsonl": rows, "other.txt": "A siren sounds."}),
-        tmp_path / "kb",
-    )
-    build(docs, kb)
+    docs, kb = tmp_path / "docs", tmp_path / "kb"
+    build(write_files(docs, {"equal.jsonl": rows, "other.txt": "A siren sounds."}), kb)
     recall = open_index(kb).info()["recall"]["recall_at_10"]
     assert recall == 1.0, "one of equal rows is as good as another"
     assert open_index(kb).search(["The gate was closed."], limit=5)[0]
     for change in ({"rebuild": True}, {}):
         write_files(docs, {"third.txt": "One more note."})
-        report = build(docs, kb, **change)
-        assert not report.failed
+        assert not build(docs, kb, **change).failed
     (docs / "equal.jsonl").unlink()
     build(docs, kb)
     assert len(open_index(kb)) == 2

@@ -114,23 +114,12 @@ def test_a_run_that_read_nothing_leaves_nothing_to_ask() -> None:
         narrow_to(IndexReport(), "kb", None)
 
 
-def test_the_first_question_does_not_open_the_index_of_the_run_again(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_the_first_question_does_not_open_the_index_of_the_run_again(monkeypatch: pytest.MonkeyPatch) -> None:
     report = build("kb", "a", "b")
     opened: list[str] = []
     monkeypatch.setitem(STORES, "", lambda uri, model: opened.append(uri) or Index.open(uri, model))
     assert isinstance(source_of(make_context(index=narrow_to(report, "kb", None))), Index)
     assert len(opened) == 1
-
-
-def test_a_store_is_added_by_one_row(monkeypatch: pytest.MonkeyPatch) -> None:
-    texts = {"toy://notes": ["The tide is out."]}
-    monkeypatch.setitem(STORES, "toy", lambda uri, embeddings: MemoryIndex.from_texts(texts[uri]))
-    source = source_of(make_context(index="toy://notes"))
-    [[found]] = source.search(["tide"], limit=1)
-    assert found["text"] == "The tide is out."
-    assert source_of(make_context(index="toy://notes")) is source
 
 
 def test_an_index_that_is_begun_while_it_is_looked_for_is_no_damaged_one(

@@ -64,9 +64,8 @@ def cluster() -> Iterator[Any]:
         import ray
         from ray.cluster_utils import Cluster as SimulatedCluster
 
-        simulated = SimulatedCluster(
-            initialize_head=True, head_node_args={**NODE, "include_dashboard": False}
-        )
+        head = {**NODE, "include_dashboard": False}
+        simulated = SimulatedCluster(initialize_head=True, head_node_args=head)
         try:
             simulated.add_node(**NODE)
             ray.init(simulated.address, log_to_driver=False, logging_level="ERROR")
@@ -76,11 +75,7 @@ def cluster() -> Iterator[Any]:
             simulated.shutdown()
 
 
-NODE = {
-    "num_cpus": 1,
-    "memory": 2_000_000_000,
-    "object_store_memory": 100_000_000,
-}
+NODE = {"num_cpus": 1, "memory": 2_000_000_000, "object_store_memory": 100_000_000}
 
 
 @pytest.fixture
@@ -121,13 +116,11 @@ def assert_same_rows(made: Path, expected: Path) -> None:
 
 
 def test_an_index_made_by_ray_equals_that_of_one_process(tmp_path: Path, cluster: Any) -> None:
-    docs = tmp_path / "docs"
-    docs.mkdir()
+    (docs := tmp_path / "docs").mkdir()
     shutil.copy2(samples_path() / "sea_wall_debate.md", docs)
     faq = "question,answer\nWhen is the library open?,From nine to five.\nWho pays?,The town pays for it.\n"
-    write_files(
-        docs, {"copy of a note.txt": "A note.", "faq.csv": faq, "note.txt": "A note.", "empty.txt": ""}
-    )
+    texts = {"copy of a note.txt": "A note.", "faq.csv": faq, "note.txt": "A note.", "empty.txt": ""}
+    write_files(docs, texts)
     (docs / "broken.pdf").write_bytes(b"%PDF-1.7 nothing")
     alone, together, seen = tmp_path / "alone", tmp_path / "together", list[Progress]()
     expected = Index.build(docs, alone)
@@ -135,9 +128,7 @@ def test_an_index_made_by_ray_equals_that_of_one_process(tmp_path: Path, cluster
     assert_same_rows(together, alone)
     assert records_in(together) == records_in(alone)
     counted = ("added", "copies", "chunks", "total_chunks", "sources", "notes", "unknown")
-    assert {name: getattr(report, name) for name in counted} == {
-        name: getattr(expected, name) for name in counted
-    }
+    assert [getattr(report, name) for name in counted] == [getattr(expected, name) for name in counted]
     assert set(map(str, report.failed)) == set(map(str, expected.failed))
     assert len(report.failed) == 2 and report.copies == 1
     assert len(seen[-1].nodes) == 2
@@ -223,7 +214,7 @@ def test_a_file_that_ends_every_worker_fails_alone(
     report = build(docs, tmp_path / "kb", embeddings=PoisonedEmbeddings(), ray="auto")
     [failure] = report.failed
     assert failure.source.endswith("b.txt")
-    assert failure.reason.startswith("ended the worker that indexed it, 1 time.")
+    assert failure.reason.startswith("ended the worker that indexed it, 1 times. ")
     assert texts_of(tmp_path / "kb") == ["A note.", "A tide."]
 
 
@@ -238,11 +229,7 @@ def test_the_command_starts_a_cluster_of_its_own(tmp_path: Path) -> None:
     write_files(tmp_path / "docs", OLD)
     command = [sys.executable, "-m", "adaptive_rag", "index", "docs", "--index", "kb", "--ray", "local"]
     done = subprocess.run(
-        command,
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        text=True,
-        capture_output=True,
+        command, cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(ROOT)}, text=True, capture_output=True
     )
     assert done.returncode == 0, done.stderr
     assert "12 added" in done.stdout and done.stderr == ""
@@ -382,7 +369,6 @@ def test_ray_is_loaded_only_where_it_is_asked_for(tmp_path: Path) -> None:
         "build(sys.argv[1], sys.argv[2]); build(sys.argv[1], sys.argv[2], ray='local')\n"
         "assert 'ray' not in sys.modules"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", script, docs, tmp_path / "kb"], cwd=ROOT, capture_output=True
-    )
+    command = [sys.executable, "-c", script, docs, tmp_path / "kb"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True)
     assert done.returncode == 0, done.stderr

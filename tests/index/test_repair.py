@@ -13,15 +13,9 @@ from adaptive_rag.index.manifest import COPY, MANIFEST
 from adaptive_rag.ingest import Failure, SourceFile, hash_file
 from tests.index.made import HashEmbeddings, build, change_manifest, found, open_index, texts_in, write_files
 from tests.index.test_crash import run_python
-from tests.index.test_files import data_file, flip, sealed
+from tests.index.test_files import TIDES, data_file, flip, kb, sealed
 
-TIDES = {f"{n}.txt": f"Note {n} on tides and walls." for n in range(6)}
-
-
-@pytest.fixture
-def kb(tmp_path: Path) -> Path:
-    build(write_files(tmp_path / "docs", TIDES), tmp_path / "kb")
-    return tmp_path / "kb"
+__all__ = ["kb"]
 
 
 def repair(kb: Path) -> RepairReport:
@@ -76,7 +70,7 @@ def test_what_cannot_be_read_again_is_kept_where_its_text_is_proven(
     def fail(file: SourceFile, _: object) -> Failure:
         return Failure(file.source, "needs more memory than a file may take")
 
-    monkeypatch.setattr("adaptive_rag.ingest.read_source", fail)
+    monkeypatch.setattr("adaptive_rag.index.plan.read_source", fail)
     report = repair(kb)
     assert (report.whole, report.read_again) == (0, [])
     assert [Path(name).name for name in report.restored] == ["0.txt", "1.txt", "2.txt", "4.txt", "5.txt"]
@@ -100,7 +94,7 @@ def test_a_file_that_became_a_pipe_is_not_opened(
         assert path.is_file(), "this would wait for ever"
         return hash_file(path)
 
-    monkeypatch.setattr("adaptive_rag.ingest.hash_file", refuse)
+    monkeypatch.setattr("adaptive_rag.index.plan.hash_file", refuse)
     spoil(kb)
     (tmp_path / "docs" / "1.txt").unlink()
     os.mkfifo(tmp_path / "docs" / "1.txt")

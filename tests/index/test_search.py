@@ -1,3 +1,4 @@
+import re
 from pathlib import Path
 from typing import Any
 
@@ -30,12 +31,9 @@ def index(kb: Path) -> Index:
 
 
 def test_it_finds_by_meaning_and_by_words(index: Index) -> None:
-    [by_meaning], [by_words] = (
-        found(index, ["How much has the ocean risen?", "214"], limit=1)[0][:1],
-        found(index, ["214"], limit=1)[0][-1:],
-    )
-    assert "mean sea level" in by_meaning
-    assert "214 houses" in by_words
+    by_meaning, by_words = found(index, ["How much has the ocean risen?", "214"], limit=1)
+    assert "mean sea level" in by_meaning[0]
+    assert "214 houses" in by_words[-1]
 
 
 def test_scores_are_the_cosine_and_bm25_of_every_candidate(index: Index) -> None:
@@ -46,12 +44,9 @@ def test_scores_are_the_cosine_and_bm25_of_every_candidate(index: Index) -> None
         assert candidate["scores"]["dense"] == pytest.approx(float(stored @ np.array(vector)), abs=1e-5)
     [everything] = index.search([question], limit=100)
     bm25 = {c["id"]: c["scores"]["sparse"] for c in everything}
-    assert {c["id"]: c["scores"]["sparse"] for c in candidates} == {
-        c["id"]: bm25[c["id"]] for c in candidates
-    }
-    assert all(
-        ("wall" in c["text"].lower() or "sea" in c["text"].lower()) or bm25[c["id"]] < 2 for c in everything
-    )
+    assert all(c["scores"]["sparse"] == bm25[c["id"]] for c in candidates)
+    others = [c for c in everything if not re.search("wall|sea", c["text"].lower())]
+    assert others and all(bm25[c["id"]] < 2 for c in others)
 
 
 def test_words_are_matched_without_case_and_by_their_stem(index: Index) -> None:
@@ -122,14 +117,13 @@ def test_question_answer_pairs_are_scored_by_each_side(index: Index) -> None:
     assert set(plain["scores"]) == {"dense", "sparse"}
 
 
-def test_a_chunk_is_forgotten_under_both_names(kb: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_chunks_that_were_forgotten_are_read_again(kb: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(row_reader, "ROWS_KEPT", 2)
     index = Index.open(kb)
     ids = [chunk["id"] for chunk in index.chunks()][:5]
-    for id_ in ids:
-        assert index.get([id_])[0]["id"] == id_
-    kept = index.reader()._chunks
-    assert sorted(kept.row_of.values()) == sorted(kept) and len(kept) == 2
+    for _ in range(2):
+        assert [chunk["id"] for chunk in index.get(ids)] == ids
+        assert [index.get([id_])[0]["id"] for id_ in ids] == ids
 
 
 def test_chunks_come_back_by_id_in_the_order_asked(index: Index) -> None:
@@ -144,16 +138,14 @@ def test_info_says_what_the_index_holds(index: Index) -> None:
     assert facts["chunks"] == len(index) == len(TOWN) + 2
     assert facts["sources"] == len(TOWN) + 1
     assert facts["embeddings"] == "local:all-MiniLM-L6-v2"
-    assert facts["vector_search"] == "exact"
+    assert (facts["vector_search"], facts["recall"]) == ("exact", None)
     assert facts["bytes"] > 10_000
 
 
 def test_an_index_is_described_without_its_model(tmp_path: Path) -> None:
     docs = write_files(tmp_path / "docs", {"a.txt": "Ebb and flow."})
     Index.build(docs, tmp_path / "kb", embeddings=DeterministicFakeEmbedding(size=16))
-    with pytest.raises(
-        ConfigurationError, match=r"cannot be loaded by name.*Pass the same embeddings object"
-    ):
+    with pytest.raises(ConfigurationError, match=r"loaded by name.*Pass the same embeddings object"):
         Index.open(tmp_path / "kb")
     assert describe(tmp_path / "kb")["chunks"] == 1
 
@@ -293,6 +285,5 @@ def test_words_whose_neighbours_lancedb_cannot_count_are_compared_within_fewer_l
     # Three letters apart of each of these take LanceDB more than 10,000 states.
     assert "thermometer" in index.spelt_like("thermometre")
     assert index.spelt_like("repatriated") == index.spelt_like("elaboration") == []
-    assert AdaptiveRAG(index=str(tmp_path / "kb")).invoke("Should all illegal immigrants be repatriated?")[
-        "answer"
-    ]
+    asked = "Should all illegal immigrants be repatriated?"
+    assert AdaptiveRAG(index=str(tmp_path / "kb")).invoke(asked)["answer"]

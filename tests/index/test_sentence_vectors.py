@@ -75,11 +75,11 @@ def test_a_pooled_sentence_is_the_mean_of_its_tokens_below_headings_and_in_table
             if sentence in chunk["text"]:
                 assert float(vector @ naive(chunk, sentence, limit)) > 0.999, sentence
                 checked.add(sentence)
-    assert {
+    assert checked >= {
         "The wall is 214 metres long.",
         "Herons nest in it.",
         "| Oak gate | 310.00 | 9 weeks |",
-    } <= checked
+    }
     apart = load_minilm().encode(["Herons nest in it."])[0]
     assert float(stored["Herons nest in it."] @ apart) < 0.99, "it knows the sentences beside it"
 
@@ -145,9 +145,8 @@ def test_another_way_is_refused_with_both_and_the_command_that_mends(
 ) -> None:
     said = {"apart": "with", "pooled": "with pooled", "none": "without"}
     build(docs, tmp_path / "kb", made)
-    with pytest.raises(
-        IndexMismatchError, match=rf", {said[made]} sentence .*, {said[asked]} sentence .*--rebuild"
-    ):
+    both = rf", {said[made]} sentence .*, {said[asked]} sentence .*--rebuild"
+    with pytest.raises(IndexMismatchError, match=both):
         build(docs, tmp_path / "kb", asked)
 
 
@@ -159,18 +158,10 @@ def test_the_ways_have_names(docs: Path, tmp_path: Path, name: SentenceVectors, 
     assert IndexingContext(sentence_vectors=value).sentence_vectors == name  # type: ignore[arg-type]
 
 
-def test_a_way_that_is_not_known_is_refused(docs: Path, tmp_path: Path) -> None:
-    with pytest.raises(
-        ConfigurationError, match=r"'pool' is unknown: expected one of 'apart', 'pooled', 'none'"
-    ):
+def test_a_way_that_is_not_known_or_not_possible_is_refused(docs: Path, tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError, match=r"'pool' is unknown: .* 'apart', 'pooled', 'none'"):
         build(docs, tmp_path / "kb", "pool")  # type: ignore[arg-type]
-    assert not (tmp_path / "kb").exists()
-
-
-def test_another_embedding_model_cannot_pool(docs: Path, tmp_path: Path) -> None:
-    model = HashEmbeddings()
-    with pytest.raises(
-        ConfigurationError, match=r"'local:all-MiniLM-L6-v2', the model.*HashEmbeddings.*'apart'"
-    ):
-        build(docs, tmp_path / "kb", embeddings=model)
+    # and pooling by another model
+    with pytest.raises(ConfigurationError, match=r"'local:all-MiniLM-L6-v2', the.*HashEmbeddings.*'apart'"):
+        build(docs, tmp_path / "kb", embeddings=HashEmbeddings())
     assert not (tmp_path / "kb").exists()

@@ -101,10 +101,8 @@ def assert_same(found: list[Candidate], expected: list[Candidate]) -> None:
         for score in ("dense", "sparse"):
             assert hit["scores"][score] == pytest.approx(same["scores"][score], abs=1e-5)
         if hit["id"] != wanted["id"]:
-            equal = [
-                abs(hit["scores"][score] - wanted["scores"][score]) < 1e-5 for score in ("dense", "sparse")
-            ]
-            assert any(equal), place
+            ours, theirs = hit["scores"], wanted["scores"]
+            assert any(abs(ours[score] - theirs[score]) < 1e-5 for score in ("dense", "sparse")), place
         assert {**hit, "scores": 0} == {**same, "scores": 0}
 
 
@@ -112,9 +110,8 @@ def assert_same(found: list[Candidate], expected: list[Candidate]) -> None:
 @pytest.mark.parametrize("limit", [1, 10, 50, 500])
 def test_shards_find_what_one_index_does(both: tuple[Index, ShardedIndex], limit: int) -> None:
     one, many = both
-    for found, expected in zip(
-        many.search(QUERIES, limit=limit), one.search(QUERIES, limit=limit), strict=True
-    ):
+    results = (index.search(QUERIES, limit=limit) for index in (many, one))
+    for found, expected in zip(*results, strict=True):
         assert_same(found, expected)
     assert {hit["id"] for hit in one.search(["harbour"], limit=5)[0]} <= {c["id"] for c in many.chunks()}
 
@@ -283,7 +280,7 @@ def test_actors_answer_a_whole_question_and_go_on_when_they_are_killed(
     expected = ask(samples[0])
     assert ask(samples[1], retrieval={"ray": "auto"}) == expected
     index: Any = open_source(str(samples[1]), ray="auto")
-    actors = index._shards._actors
+    actors = index._call_shards.__self__._actors
     before = index.search(["sea wall"], limit=10)
     pinned = index.at(index.version)
     for process in ray.get([actor.__ray_call__.remote(lambda _: os.getpid()) for actor in actors]):
@@ -306,9 +303,8 @@ def test_each_shard_is_built_by_a_worker(
     assert (report.added, report.chunks, report.sources) == (12, 12, expected.sources)
     assert [str(failure) for failure in report.failed] == [str(failure) for failure in expected.failed]
     one = Index.open(tmp_path / "one", HashEmbeddings())
-    assert_same(
-        open_shards(tmp_path / "kb").search(["tides 7"], limit=20)[0], one.search(["tides 7"], limit=20)[0]
-    )
+    many = open_shards(tmp_path / "kb")
+    assert_same(many.search(["tides 7"], limit=20)[0], one.search(["tides 7"], limit=20)[0])
     assert build("docs", tmp_path / "kb", ray="auto").changed is False
 
 

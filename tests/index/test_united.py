@@ -43,9 +43,8 @@ def indexes(tmp_path_factory: pytest.TempPathFactory) -> tuple[Index, UnitedInde
 def test_united_indexes_find_what_one_index_finds(indexes: tuple[Index, UnitedIndex]) -> None:
     one, united = indexes
     assert len(united) == len(one) and united.sources() == one.sources()
-    for wanted, found in zip(
-        one.search(QUERIES, limit=LIMIT), united.search(QUERIES, limit=LIMIT), strict=True
-    ):
+    results = (index.search(QUERIES, limit=LIMIT) for index in indexes)
+    for wanted, found in zip(*results, strict=True):
         scores = {hit["source"]: hit["scores"] for hit in wanted}
         assert {hit["source"] for hit in found} == set(scores)
         for hit in found:

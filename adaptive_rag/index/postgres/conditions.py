@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from adaptive_rag.index.postgres.database import EVERYTHING, Selection
 from adaptive_rag.index.postgres.state import DatabaseState
 from adaptive_rag.index.postgres.writer import SOURCE_FIELDS
 from adaptive_rag.where import Predicate, Where
@@ -22,27 +23,29 @@ COMPARISONS = {
 }
 
 
-class Conditions:
+def to_selection(
+    restrictions: Sequence[frozenset[str] | Where], state: DatabaseState, cursor: Cursor[Any]
+) -> Selection:
+    """Return an SQL condition that is true for the selected chunks."""
+    conditions = _Conditions(state)
+    parts = [conditions.restriction_to_sql(restriction, cursor) for restriction in restrictions]
+    return (_all(parts), conditions.values) if parts else EVERYTHING
+
+
+class _Conditions:
     """Translates restrictions to SQL, and collects their values, which are passed as parameters."""
 
     def __init__(self, state: DatabaseState) -> None:
         self.values: dict[str, Any] = {}
         self._state = state
 
-    def to_sql(self, restrictions: Sequence[frozenset[str] | Where], cursor: Cursor[Any]) -> str:
-        """Return an SQL condition that is true for the selected chunks."""
-        if not restrictions:
-            return "true"
-        return _all([self._restriction_to_sql(restriction, cursor) for restriction in restrictions])
-
-    def _restriction_to_sql(self, restriction: frozenset[str] | Where, cursor: Cursor[Any]) -> str:
+    def restriction_to_sql(self, restriction: frozenset[str] | Where, cursor: Cursor[Any]) -> str:
         if isinstance(restriction, Where):
             return restriction.build(
                 self._state.kinds(cursor), self._predicate_to_sql, _all, _any, lambda sql: f"NOT {sql}"
             )
-        records = self._state.manifest.sources
-        owners = {(records[name].copy_of or name) if name in records else name for name in restriction}
-        return f"source = ANY({self._bind(sorted(owners))}::text[])"
+        owners = sorted(self._state.manifest.owners(restriction))
+        return f"source = ANY({self._bind(owners)}::text[])"
 
     def _predicate_to_sql(self, predicate: Predicate) -> str:
         from psycopg.types.json import Jsonb

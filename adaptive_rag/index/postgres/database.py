@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 from urllib.parse import parse_qsl, quote, urlencode, urlsplit, urlunsplit
 
 from typing_extensions import Buffer
@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from psycopg import Connection, Cursor
 
 SCHEMES = ("postgres", "postgresql")
+# A condition in SQL, and the values of its parameters by name.
+Selection: TypeAlias = tuple[str, Mapping[str, Any]]
+EVERYTHING: Selection = ("true", {})
 # The prefix of the table names, if the address has no `table=`.
 TABLE = "adaptive_rag"
 # PostgreSQL cuts names at 63 characters; our longest name ends with "_chunks_", a number and "_nearest".

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from adaptive_rag.index.neighbours import RECALL_AT, RECALL_QUERIES, near_to
+from adaptive_rag.index.postgres.database import EVERYTHING, Selection
 from adaptive_rag.text.vectors import Vectors
 
 if TYPE_CHECKING:
@@ -56,34 +55,25 @@ def make_index(cursor: Cursor[Any], table: str, chunks: int, dimension: int) -> 
 
 
 def nearest_exactly(
-    cursor: Cursor[Any],
-    table: str,
-    vector: Vectors,
-    limit: int,
-    condition: str = "true",
-    values: Mapping[str, Any] = MappingProxyType({}),
+    cursor: Cursor[Any], table: str, vector: Vectors, limit: int, selection: Selection = EVERYTHING
 ) -> list[int]:
     """Return the numbers of the selected chunks nearest to a vector, best first."""
-    parameters = {**values, "vector": vector, "limit": limit}
+    condition, values = selection
     cursor.execute(
         f"SELECT number FROM {table} WHERE {condition} ORDER BY embedding <#> %(vector)s LIMIT %(limit)s",
-        parameters,
+        {**values, "vector": vector, "limit": limit},
     )
     return [number for [number] in cursor]
 
 
 def nearest_roughly(
-    cursor: Cursor[Any],
-    table: str,
-    vector: Vectors,
-    limit: int,
-    condition: str = "true",
-    values: Mapping[str, Any] = MappingProxyType({}),
+    cursor: Cursor[Any], table: str, vector: Vectors, limit: int, selection: Selection = EVERYTHING
 ) -> list[int]:
     """Do what `nearest_exactly` does with the approximate index, and order the results by exact vectors.
 
     If the index finds too few chunks that meet the condition, all that meet it are compared.
     """
+    condition, values = selection
     cursor.execute(
         "SELECT set_config('hnsw.ef_search', %s, true), "
         "set_config('hnsw.iterative_scan', 'relaxed_order', true)",
@@ -98,7 +88,7 @@ def nearest_roughly(
     )
     numbers = [number for [number] in cursor]
     if len(numbers) < compared:
-        return nearest_exactly(cursor, table, vector, limit, condition, values)
+        return nearest_exactly(cursor, table, vector, limit, selection)
     return numbers[:limit]
 
 

@@ -3,29 +3,28 @@
 from __future__ import annotations
 
 import copy
-import threading
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
-from cachetools import LRUCache
 from langchain_core.embeddings import Embeddings
 
 from adaptive_rag.errors import IndexMismatchError
 from adaptive_rag.index.fields import Fields
 from adaptive_rag.index.manifest import MANIFEST, SourceRecord, complete_manifest
 from adaptive_rag.index.open_index import OpenedIndex
-from adaptive_rag.index.postgres.conditions import Conditions
-from adaptive_rag.index.postgres.database import Database, SnapshotGoneError
+from adaptive_rag.index.postgres.conditions import to_selection
+from adaptive_rag.index.postgres.database import Database, Selection, SnapshotGoneError
 from adaptive_rag.index.postgres.neighbours import nearest_exactly, nearest_roughly
 from adaptive_rag.index.postgres.spelling import holds, spelt_like
 from adaptive_rag.index.postgres.state import DatabaseState
 from adaptive_rag.index.postgres.versions import HeldVersion, HeldVersions
 from adaptive_rag.index.postgres.writer import LANGUAGE
 from adaptive_rag.index.reader import WORDS_PER_QUERY
-from adaptive_rag.index.table import SENTENCE_DIMENSION, StoredChunk, unpack_sentences, unpack_views
+from adaptive_rag.index.shared_cache import SharedCache
+from adaptive_rag.index.table import StoredChunk, unpack_sentences, unpack_views
 from adaptive_rag.index.vectorize import embed_sentences, load_model_of, refuse_dimension
 from adaptive_rag.source import Sentences
 from adaptive_rag.state import Candidate, Chunk
@@ -70,8 +69,7 @@ class PostgresIndex(OpenedIndex):
     def __init__(self, database: Database, embeddings: Embeddings | None = None) -> None:
         super().__init__(database.uri, embeddings)
         self._database = database
-        self._lock = threading.Lock()
-        self._chunks: LRUCache[str, StoredChunk] = LRUCache(CHUNKS_KEPT)
+        self._chunks: SharedCache[str, StoredChunk] = SharedCache(CHUNKS_KEPT)
         self._versions, self._pinned = HeldVersions(), ""
         self._state = self._read_state()
 
@@ -99,24 +97,20 @@ class PostgresIndex(OpenedIndex):
         vectors = self.embed(queries)
         with self._open_state() as (cursor, state):
             refuse_dimension(self.uri, state.manifest.settings.dimension, vectors, self.embeddings)
-            condition, values, is_large = self._build_filter(cursor, state)
+            selection, is_large = self._build_filter(cursor, state)
+            condition, values = selection
             join = f"JOIN {state.table} USING (number) WHERE {condition}" if self._restrictions else ""
             find_nearest = nearest_roughly if is_large and state.manifest.recall else nearest_exactly
             sql = SEARCH.format(table=state.table, words=state.words, chunk=CHUNK, join=join)
             shared_values = {**values, "mean": state.mean_words(cursor), "limit": max(1, limit)}
             results = []
             for lexemes, vector in zip(to_lexemes(cursor, queries), vectors, strict=True):
-                nearest = find_nearest(cursor, state.table, vector, max(1, limit), condition, values)
-                query_values = {
-                    "nearest": nearest,
-                    "lexemes": lexemes,
-                    "weights": state.weights(cursor, lexemes),
-                }
+                nearest = find_nearest(cursor, state.table, vector, max(1, limit), selection)
+                weights = state.weights(cursor, lexemes)
+                query_values = {"nearest": nearest, "lexemes": lexemes, "weights": weights}
                 rows = cursor.execute(sql, {**shared_values, **query_values}).fetchall()
-                stored_chunks = self._cache_rows([row[:-1] for row in rows], state)
-                hits = [
-                    stored.scored(vector, row[-1]) for stored, row in zip(stored_chunks, rows, strict=True)
-                ]
+                scored = zip(self._cache_rows([row[:-1] for row in rows], state), rows, strict=True)
+                hits = [stored.scored(vector, row[-1]) for stored, row in scored]
                 results.append(sorted(hits, key=lambda hit: (-hit["scores"]["dense"], hit["id"])))
         return results
 
@@ -124,7 +118,7 @@ class PostgresIndex(OpenedIndex):
         """Return the vectors of chunks, shape (len(ids), dimension), unit length."""
         vectors = [stored.vector for stored in self._with_ids(ids)]
         dimension = self._known_state.manifest.settings.dimension
-        return np.stack(vectors) if vectors else np.zeros((0, dimension), dtype=np.float32)
+        return np.array(vectors, dtype=np.float32).reshape(-1, dimension)
 
     @property
     def stores_sentences(self) -> bool:
@@ -145,8 +139,7 @@ class PostgresIndex(OpenedIndex):
                 rows = [row for row in cursor if row[1] is not None]
             if rows:
                 read_ids, spans, vectors = zip(*rows, strict=True)
-                unpacked = unpack_sentences(spans, vectors, SENTENCE_DIMENSION)
-                for id_, sentences in zip(read_ids, unpacked, strict=True):
+                for id_, sentences in zip(read_ids, unpack_sentences(spans, vectors), strict=True):
                     unread[id_].sentences = sentences
         unstored = [stored for stored in unread.values() if stored.sentences is None]
         embedded = embed_sentences([stored.chunk for stored in unstored])
@@ -157,23 +150,22 @@ class PostgresIndex(OpenedIndex):
     def spelt_like(self, word: str) -> list[str]:
         """Return words of the chunks that are spelt almost like this one; none if a chunk contains it."""
         with self._open_state() as (cursor, state):
-            condition, values, _ = self._build_filter(cursor, state)
-            return spelt_like(cursor, state, word, to_lexemes(cursor, [word])[0], condition, values)
+            selection, _ = self._build_filter(cursor, state)
+            return spelt_like(cursor, state, word, to_lexemes(cursor, [word])[0], selection)
 
     def holds(self, word: str) -> bool:
         """Return whether a chunk contains exactly this word, ignoring case."""
         with self._open_state() as (cursor, state):
-            condition, values, _ = self._build_filter(cursor, state)
-            return holds(cursor, state, word, to_lexemes(cursor, [word])[0], condition, values)
+            selection, _ = self._build_filter(cursor, state)
+            return holds(cursor, state, word, to_lexemes(cursor, [word])[0], selection)
 
     def chunks(self) -> Iterator[Chunk]:
         """Iterate over all chunks."""
         with self._open_state() as (cursor, state):
-            conditions = Conditions(state)
-            condition = conditions.to_sql(self._restrictions, cursor)
+            condition, values = to_selection(self._restrictions, state, cursor)
             with cursor.connection.cursor("chunks", binary=True) as rows:
                 rows.itersize = ROWS_PER_READ
-                rows.execute(f"SELECT {CHUNK} FROM {state.table} WHERE {condition}", conditions.values)
+                rows.execute(f"SELECT {CHUNK} FROM {state.table} WHERE {condition}", values)
                 for row in rows:
                     yield _chunk(row, state)
 
@@ -274,33 +266,31 @@ class PostgresIndex(OpenedIndex):
         self, cursor: Cursor[Any], state: DatabaseState, columns: str, suffix: str = ""
     ) -> list[Any]:
         """Return some columns of the selected chunks."""
-        conditions = Conditions(state)
-        condition = conditions.to_sql(self._restrictions, cursor)
+        condition, values = to_selection(self._restrictions, state, cursor)
         sql = f"SELECT {columns} FROM {state.table} WHERE {condition} {suffix}"
-        return cursor.execute(sql, conditions.values).fetchall()
+        return cursor.execute(sql, values).fetchall()
 
-    def _build_filter(self, cursor: Cursor[Any], state: DatabaseState) -> tuple[str, dict[str, Any], bool]:
-        """Return the restrictions as SQL with their values, and whether many chunks meet them."""
-        conditions = Conditions(state)
-        condition = conditions.to_sql(self._restrictions, cursor)
-        if not self._restrictions:
-            return condition, conditions.values, True
-        numbers = state.select_few(cursor, repr(self._restrictions), condition, conditions.values)
+    def _build_filter(self, cursor: Cursor[Any], state: DatabaseState) -> tuple[Selection, bool]:
+        """Return the restrictions as SQL, and whether many chunks meet them."""
+        selection = to_selection(self._restrictions, state, cursor)
+        numbers = None
+        if self._restrictions:
+            numbers = state.select_few(cursor, repr(self._restrictions), selection)
         if numbers is None:
-            return condition, conditions.values, True
-        return "number = ANY(%(few)s::integer[])", {"few": numbers}, False
+            return selection, True
+        return ("number = ANY(%(few)s::integer[])", {"few": numbers}), False
 
     def _with_ids(self, ids: Sequence[str]) -> list[StoredChunk]:
-        with self._lock:
-            stored_chunks = {id_: stored for id_ in ids if (stored := self._chunks.get(id_)) is not None}
-        if missing := [id_ for id_ in dict.fromkeys(ids) if id_ not in stored_chunks]:
-            with self._open_state() as (cursor, state):
-                sql = f"SELECT {CHUNK}, embedding, views FROM {state.table} WHERE langchain_id = ANY(%s)"
-                fetched = self._cache_rows(cursor.execute(sql, [missing]).fetchall(), state)
-            stored_chunks.update({stored.chunk["id"]: stored for stored in fetched})
+        stored_chunks = self._chunks.get_all(ids, self._read_chunks)
         if unknown := [id_ for id_ in ids if id_ not in stored_chunks]:
             raise KeyError(f"No chunk has the id {unknown[0]!r}.")
         return [stored_chunks[id_] for id_ in ids]
+
+    def _read_chunks(self, ids: list[str]) -> dict[str, StoredChunk]:
+        with self._open_state() as (cursor, state):
+            sql = f"SELECT {CHUNK}, embedding, views FROM {state.table} WHERE langchain_id = ANY(%s)"
+            rows = cursor.execute(sql, [ids]).fetchall()
+            return {stored.chunk["id"]: stored for stored in self._cache_rows(rows, state)}
 
     def _cache_rows(self, rows: Sequence[Any], state: DatabaseState) -> list[StoredChunk]:
         """Unpack rows of the table, and cache them."""
@@ -308,11 +298,10 @@ class PostgresIndex(OpenedIndex):
         for *row, vector, views in rows:
             unit_vector = np.asarray(vector, dtype=np.float32)
             stored_chunks.append(StoredChunk(_chunk(row, state), unit_vector, unpack_views(views)))
-        with self._lock:
-            for stored in stored_chunks:
-                cached = self._chunks.get(stored.chunk["id"])
-                stored.sentences = cached.sentences if cached else None
-                self._chunks[stored.chunk["id"]] = stored
+        for stored in stored_chunks:
+            cached = self._chunks.find(stored.chunk["id"])
+            stored.sentences = cached.sentences if cached else None
+        self._chunks.update({stored.chunk["id"]: stored for stored in stored_chunks})
         return stored_chunks
 
 

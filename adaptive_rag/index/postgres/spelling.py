@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from adaptive_rag.index.postgres.conditions import escape_regex
+from adaptive_rag.index.postgres.database import Selection
 from adaptive_rag.index.postgres.state import DatabaseState
 from adaptive_rag.index.reader import LONGEST_SPELT
 
@@ -37,17 +38,13 @@ SELECT content FROM unnest(%(near)s::text[]) AS near (stem), LATERAL (
 
 
 def spelt_like(
-    cursor: Cursor[Any],
-    state: DatabaseState,
-    word: str,
-    stems: Sequence[str],
-    condition: str,
-    values: Mapping[str, Any],
+    cursor: Cursor[Any], state: DatabaseState, word: str, stems: Sequence[str], selection: Selection
 ) -> list[str]:
     """Return the words of chunks with a word spelt like this one; none if a chunk contains the word.
 
     Only words with the same first letter are compared. `stems` are those of the word, empty for a stop word.
     """
+    condition, values = selection
     names = {"words": state.words, "table": state.table, "chosen": condition}
     if len(word) > LONGEST_SPELT or not stems:
         return []
@@ -63,14 +60,10 @@ def spelt_like(
 
 
 def holds(
-    cursor: Cursor[Any],
-    state: DatabaseState,
-    word: str,
-    stems: Sequence[str],
-    condition: str,
-    values: Mapping[str, Any],
+    cursor: Cursor[Any], state: DatabaseState, word: str, stems: Sequence[str], selection: Selection
 ) -> bool:
     """Return whether a chunk contains exactly this word, ignoring case."""
+    condition, values = selection
     with_stems = f"{state.words} JOIN {state.table} USING (number) WHERE lexeme = ANY(%(stems)s::text[]) AND"
     source = with_stems if stems else f"{state.table} WHERE"
     pattern = rf"\m{''.join(map(escape_regex, word))}\M"

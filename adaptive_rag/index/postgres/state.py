@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import threading
 from array import array
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Sequence
 from typing import TYPE_CHECKING, Any
-
-from cachetools import LRUCache
 
 from adaptive_rag.index.fields import Fields
 from adaptive_rag.index.manifest import Manifest
-from adaptive_rag.index.postgres.database import Database
+from adaptive_rag.index.postgres.database import Database, Selection
 from adaptive_rag.index.shared_cache import SharedCache
 from adaptive_rag.text.bm25 import idf
 from adaptive_rag.where import Kind
@@ -31,13 +28,12 @@ class DatabaseState:
         self.stamp, self.manifest, self.copies = stamp, manifest, manifest.copies()
         self.name = str(manifest.committed)
         self.table, self.words = database.chunks_of(manifest.table), database.words_of(manifest.table)
-        self.owners = sorted({record.copy_of or name for name, record in manifest.sources.items()})
+        self.owners = sorted(manifest.owners(manifest.sources))
         none: list[Any] = [None] * len(self.owners)
         self.source_fields = Fields(self.owners, none, none, [{} for _ in none], self.copies)
         self._mean: float | None = None
         self._kinds: dict[str, Kind] | None = None
-        self._lock = threading.Lock()
-        self._weights: LRUCache[str, float] = LRUCache(WORDS_KEPT)
+        self._weights: SharedCache[str, float] = SharedCache(WORDS_KEPT)
         self._few: SharedCache[str, array[int]] = SharedCache(CONDITIONS_KEPT)
 
     def mean_words(self, cursor: Cursor[Any]) -> float:
@@ -49,24 +45,21 @@ class DatabaseState:
 
     def weights(self, cursor: Cursor[Any], lexemes: Sequence[str]) -> list[float]:
         """Return the weight of each word in BM25 (idf), which is higher for words that are rarer."""
-        with self._lock:
-            weight_of = {word: self._weights[word] for word in lexemes if word in self._weights}
-        if missing := [word for word in lexemes if word not in weight_of]:
+
+        def compute(missing: list[str]) -> dict[str, float]:
             sql = f"SELECT lexeme, count(*) FROM {self.words} WHERE lexeme = ANY(%s) GROUP BY lexeme"
             chunk_counts = dict.fromkeys(missing, 0) | dict(cursor.execute(sql, [missing]).fetchall())
-            chunks = self.manifest.chunks
-            weight_of |= {word: idf(chunks, number) for word, number in chunk_counts.items()}
-            with self._lock:
-                self._weights.update({word: weight_of[word] for word in missing})
+            return {word: idf(self.manifest.chunks, number) for word, number in chunk_counts.items()}
+
+        weight_of = self._weights.get_all(lexemes, compute)
         return [weight_of[word] for word in lexemes]
 
-    def select_few(
-        self, cursor: Cursor[Any], name: str, condition: str, values: Mapping[str, Any]
-    ) -> list[int] | None:
-        """Return the numbers of the chunks that meet a condition; None if there are more than `FEW`.
+    def select_few(self, cursor: Cursor[Any], name: str, selection: Selection) -> list[int] | None:
+        """Return the numbers of the selected chunks; None if there are more than `FEW`.
 
         The result is cached under `name`, which identifies the condition.
         """
+        condition, values = selection
         sql = f"SELECT number FROM {self.table} WHERE {condition} LIMIT {FEW + 1}"
         numbers = self._few.get(name, lambda: array("i", [n for [n] in cursor.execute(sql, values)]))
         return numbers.tolist() if len(numbers) <= FEW else None

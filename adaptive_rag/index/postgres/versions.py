@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import threading
 import time
 import weakref
 
-from cachetools import LRUCache
-
 from adaptive_rag.index.postgres.database import Database
 from adaptive_rag.index.postgres.state import DatabaseState
+from adaptive_rag.index.shared_cache import SharedCache
 
 # The server keeps removed rows while an open transaction may see them. So each transaction ends after
 # HELD_SECONDS; questions that start more than RENEWED_AFTER seconds after its start get a new one.
@@ -31,34 +29,25 @@ class HeldVersion:
         with database.translating_errors():
             connection.execute(f"SET LOCAL idle_in_transaction_session_timeout = '{HELD_SECONDS}s'")
             [self.snapshot] = connection.execute("SELECT pg_export_snapshot()").fetchone() or [""]
-        self._began = time.monotonic()
-
-    @property
-    def age(self) -> float:
-        """Return how many seconds the transaction has been open."""
-        return time.monotonic() - self._began
+        self.began = time.monotonic()
 
 
 class HeldVersions:
     """The most recently used versions of one index, by name; safe to share between threads."""
 
     def __init__(self) -> None:
-        self._versions: LRUCache[str, tuple[DatabaseState, HeldVersion]] = LRUCache(VERSIONS_HELD)
-        self._lock = threading.Lock()
+        self._versions: SharedCache[str, tuple[DatabaseState, HeldVersion]] = SharedCache(VERSIONS_HELD)
 
     def find(self, name: str) -> tuple[DatabaseState, str] | None:
         """Return a version and the name of its snapshot; None if it is no longer held."""
-        with self._lock:
-            state, version = self._versions.get(name, (None, None))
-        return None if state is None or version is None else (state, version.snapshot)
+        held = self._versions.find(name)
+        return None if held is None else (held[0], held[1].snapshot)
 
     def hold(self, state: DatabaseState, version: HeldVersion) -> None:
         """Hold a version, and release the least recently used one if there are too many."""
-        with self._lock:
-            self._versions[state.name] = state, version
+        self._versions.update({state.name: (state, version)})
 
     def is_fresh(self, state: DatabaseState) -> bool:
         """Return whether a version will be held long enough for a new question."""
-        with self._lock:
-            version = self._versions.get(state.name)
-        return version is not None and version[1].age < RENEWED_AFTER
+        held = self._versions.find(state.name)
+        return held is not None and time.monotonic() - held[1].began < RENEWED_AFTER

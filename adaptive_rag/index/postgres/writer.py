@@ -12,11 +12,13 @@ from adaptive_rag.index.fields import Fields
 from adaptive_rag.index.postgres import neighbours
 from adaptive_rag.index.postgres.database import Database
 from adaptive_rag.index.table import TableRow, from_arrow
+from adaptive_rag.ingest.chunking import chunk_id
 from adaptive_rag.state import Chunk
 from adaptive_rag.where import kind_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    from psycopg import Cursor
 
 # Columns that PGVectorStore does not have; it has the id, the content with its words, the vector and the
 # metadata.
@@ -95,15 +97,10 @@ class DatabaseWriter:
 
     def copy_renamed(self, names: Mapping[str, tuple[str, str]]) -> None:
         """Append copies of chunks under another source; `names` maps old keys to (source, new key)."""
-        from adaptive_rag.ingest.chunking import chunk_id
-
         copied_columns = ", ".join(name for name in COLUMNS if name not in ("langchain_id", "source", "doc"))
         for doc, (source, new_doc) in names.items():
-            with self._database.translating_errors():
-                chunks = self._database.writing.execute(
-                    f"SELECT langchain_id, start_index, end_index, content FROM {self._table} WHERE doc = %s",
-                    [doc],
-                ).fetchall()
+            columns = f"langchain_id, start_index, end_index, content FROM {self._table}"
+            chunks = self._run(f"SELECT {columns} WHERE doc = %s", [doc])
             renamed = [(chunk_id(source, *place), _clean(source), new_doc, id_) for id_, *place in chunks]
             self._write(
                 f"INSERT INTO {self._table} (langchain_id, source, doc, {copied_columns}) "
@@ -126,8 +123,7 @@ class DatabaseWriter:
 
     def count(self) -> int:
         """Return how many rows the table holds after the last write."""
-        with self._database.translating_errors():
-            [number] = self._database.writing.execute(f"SELECT count(*) FROM {self._table}").fetchone() or [0]
+        [[number]] = self._run(f"SELECT count(*) FROM {self._table}")
         return int(number)
 
     def index_words(self) -> None:
@@ -185,7 +181,7 @@ class DatabaseWriter:
         from sqlalchemy.pool import NullPool
 
         self._run("CREATE EXTENSION IF NOT EXISTS vector")
-        [schema] = self._database.writing.execute("SELECT current_schema()").fetchone() or [None]
+        [[schema]] = self._run("SELECT current_schema()")
         with self._database.translating_errors():
             self._database.writing.commit()
             engine = langchain.PGEngine.from_connection_string(
@@ -212,21 +208,18 @@ class DatabaseWriter:
         """Add the words of chunks, by id; for a new table, `index_words` adds all words at once."""
         if self._has_indexes:
             word_rows = WORD_ROWS.format(table=self._table)
-            statement = (
-                f"INSERT INTO {self._words} {word_rows} WHERE langchain_id = ANY(%s) ON CONFLICT DO NOTHING"
-            )
-            with self._database.translating_errors():
-                # an id belongs to exactly one text: if the chunk existed before, so did its words
-                self._database.writing.execute(statement, [list(ids)])
+            # an id belongs to exactly one text: if the chunk existed before, so did its words
+            condition = "langchain_id = ANY(%s) ON CONFLICT DO NOTHING"
+            self._run(f"INSERT INTO {self._words} {word_rows} WHERE {condition}", [list(ids)])
 
     def _write(self, statement: str, rows: Sequence[Any]) -> None:
         with self._database.translating_errors(), self._database.writing.cursor() as cursor:
             cursor.executemany(statement, rows)
         self._version += 1
 
-    def _run(self, statement: str) -> None:
+    def _run(self, statement: str, values: Sequence[Any] | None = None) -> Cursor[Any]:
         with self._database.translating_errors():
-            self._database.writing.execute(statement)
+            return self._database.writing.execute(statement, values)
 
 
 def _to_columns(rows: Sequence[TableRow]) -> list[dict[str, Any]]:

@@ -51,7 +51,7 @@ def shard_uris(location: Location) -> list[str]:
 
 
 def refuse_shards(location: Location, operation: str, alternative: str = "") -> None:
-    """Raise an error for an index of shards; `what` names the operation, `instead` an alternative."""
+    """Raise an error for an index of shards, which names the operation and an alternative."""
     if uris := shard_uris(location):
         raise ConfigurationError(
             f"{operation} is for one shard at a time: {location.uri} is an index of {len(uris)} shards. "

@@ -171,19 +171,13 @@ class Shard:
         return self._count_words(index.reader(), words)
 
     def search(
-        self,
-        index: Index,
-        queries: Sequence[Sequence[str]],
-        vectors: Vectors,
-        limit: int,
-        counts: Counts,
+        self, index: Index, queries: Sequence[Sequence[str]], vectors: Vectors, limit: int, counts: Counts
     ) -> list[list[Candidate]]:
         """Return, for each query, the union of its best `limit` chunks by vector and by words.
 
         Each query is a list of words. BM25 uses `counts`, the word counts of all shards.
         """
-        reader = index.reader()
-        selection = index.select_rows(reader)
+        reader, selection = index.select_rows()
         selected_count = reader.manifest.chunks if selection is None else len(selection)
         if not selected_count:
             return [[] for _ in queries]
@@ -194,18 +188,12 @@ class Shard:
         for words, vector, nearest in zip(queries, vectors, nearest_rows, strict=True):
             by_words = self._rank_by_words(reader, selection, words, own_counts, counts)[: limit + MARGIN]
             rows = np.array(list(dict.fromkeys([*nearest.tolist(), *by_words.tolist()])), dtype=np.int64)
-            hits = reader.candidates(rows.tolist(), vector, {})
+            hits = reader.candidates(rows.tolist(), vector)
             scores = self._bm25(reader, rows, hits, words, own_counts, counts)
             for hit, score in zip(hits, scores.tolist(), strict=True):
                 hit["scores"]["sparse"] = score
-            best_positions = set(np.argsort(-scores, kind="stable")[:limit].tolist())
-            results.append(
-                [
-                    index.rename(hit, reader)
-                    for position, hit in enumerate(hits)
-                    if position < len(nearest) or position in best_positions
-                ]
-            )
+            best = {*range(len(nearest)), *np.argsort(-scores, kind="stable")[:limit].tolist()}
+            results.append([index.rename(hit, reader) for at, hit in enumerate(hits) if at in best])
         return results
 
     def has(self, index: Index, ids: Sequence[str]) -> list[str]:
@@ -223,8 +211,7 @@ class Shard:
 
     def spelt_like(self, index: Index, word: str) -> list[str] | None:
         """Return words of the chunks that are spelt almost like this one; None if a chunk contains it."""
-        reader = index.reader()
-        selection = index.select_rows(reader)
+        reader, selection = index.select_rows()
         return None if reader.contains(word, selection) else reader.spelt_like(word, selection)
 
     def fields(self, index: Index) -> Fields:
@@ -345,7 +332,7 @@ class Shard:
         rows, ratios = self._ratios(reader, word, Counts(chunks, 1.0, chunks_with))
         rows, ratios = rows[:SAMPLED], ratios[:SAMPLED]
         zero_vector = np.zeros(reader.manifest.settings.dimension, dtype=np.float32)
-        texts = [hit["text"] for hit in reader.candidates(rows.tolist(), zero_vector, {})]
+        texts = [hit["text"] for hit in reader.candidates(rows.tolist(), zero_vector)]
         lengths, times = count_words(texts, word)
         # ratios * times are the norms of the lengths, relative to the unknown mean length
         estimates = lengths / Counts(chunks, 1.0, chunks_with).length_of(ratios * times)

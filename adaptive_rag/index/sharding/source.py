@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import copy
-import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Self, TypeAlias
 
 import numpy as np
-from cachetools import LRUCache
 from langchain_core.embeddings import Embeddings
 
-from adaptive_rag.errors import IndexMismatchError
+from adaptive_rag.errors import IndexMismatchError, IndexUnreachableError
+from adaptive_rag.index.cluster import check_nodes, connect_cluster
 from adaptive_rag.index.disk_cache import DiskCache
 from adaptive_rag.index.fields import OWN_FIELDS, Fields
 from adaptive_rag.index.index import SHARD_OPENERS
@@ -35,16 +34,12 @@ from adaptive_rag.where import Kind, Where
 
 # Cache sizes: chunk ids with their shard, words with their counts, and states with such counts.
 PLACES_KEPT, WORDS_KEPT, STATES_KEPT = 65_536, 65_536, 16
+# Calls that an actor runs in parallel, and the longest wait for a result, which includes the time to restart
+# the actor on another node.
+CALLS_AT_ONCE, ANSWER_SECONDS = 8, 120.0
 
-Call = tuple[Any, ...]
-
-
-class Shards(Protocol):
-    """The shards of an index, in this process or elsewhere."""
-
-    def call(self, calls: Mapping[int, Call]) -> dict[int, Any]:
-        """Call `Shard.call` of several shards in parallel, and return the results by shard number."""
-        ...
+# Calls `Shard.call` of several shards in parallel: shard number -> arguments, and shard number -> result.
+CallShards: TypeAlias = Callable[[Mapping[int, tuple[Any, ...]]], dict[int, Any]]
 
 
 @cache
@@ -53,18 +48,43 @@ def _thread_pool() -> ThreadPoolExecutor:
     return ThreadPoolExecutor(8, thread_name_prefix="shard")
 
 
-class LocalShards:
-    """The shards of an index, opened in this process."""
+def call_local(shards: Sequence[Callable[..., Any]], calls: Mapping[int, tuple[Any, ...]]) -> dict[int, Any]:
+    """Call shards of this process in parallel, given the `call` method of each."""
+    futures = {number: _thread_pool().submit(shards[number], *call) for number, call in calls.items()}
+    return {number: future.result() for number, future in futures.items()}
 
-    def __init__(self, calls: Sequence[Callable[..., Any]]) -> None:
-        """Use the `call` method of each shard."""
-        self._calls = calls
 
-    def call(self, calls: Mapping[int, Call]) -> dict[int, Any]:
-        """Call several shards in parallel, and return the results by shard number."""
-        pool = _thread_pool()
-        futures = {number: pool.submit(self._calls[number], *call) for number, call in calls.items()}
-        return {number: future.result() for number, future in futures.items()}
+class ShardActors:
+    """The shards of an index, each in an actor that holds it until this process ends.
+
+    The actors are spread over all nodes of the cluster and restarted if lost.
+    """
+
+    def __init__(self, address: str, uris: Sequence[str], disk_cache: DiskCache | None) -> None:
+        self._uris = uris
+        self._ray, _ = connect_cluster(address, "Shards held by Ray")
+        check_nodes(self._ray, ())
+        options = {"max_restarts": -1, "max_task_retries": 1, "max_concurrency": CALLS_AT_ONCE}
+        actor = self._ray.remote(Shard).options(**options, scheduling_strategy="SPREAD")
+        self._actors = [actor.remote(uri, disk_cache) for uri in uris]
+
+    def call(self, calls: Mapping[int, tuple[Any, ...]]) -> dict[int, Any]:
+        """Call `Shard.call` of several shards in parallel, and return the results by shard number."""
+        errors = self._ray.exceptions
+        pending = {number: self._actors[number].call.remote(*call) for number, call in calls.items()}
+        results = {}
+        for number, future in pending.items():
+            try:
+                results[number] = self._ray.get(future, timeout=ANSWER_SECONDS)
+            except errors.RayTaskError as error:
+                raise error.cause from None
+            except errors.RayError as error:
+                reason = " ".join(str(error).split())
+                raise IndexUnreachableError(
+                    f"The shard {self._uris[number]} does not answer, after two tries: {reason} Check that "
+                    "the nodes of the Ray cluster have the memory that the shard takes."
+                ) from error
+        return results
 
 
 class ShardedIndex(OpenedIndex):
@@ -76,14 +96,13 @@ class ShardedIndex(OpenedIndex):
     """
 
     def __init__(
-        self, uri: str, shards: Shards, shard_count: int, embeddings: Embeddings, dimension: int
+        self, uri: str, call_shards: CallShards, shard_count: int, embeddings: Embeddings, dimension: int
     ) -> None:
         super().__init__(uri, embeddings)
-        self._shards, self._shard_count, self._dimension = shards, shard_count, dimension
+        self._call_shards, self._shard_count, self._dimension = call_shards, shard_count, dimension
         self._pinned: tuple[str, ...] | None = None
-        self._lock = threading.Lock()
-        self._shard_of_chunk: LRUCache[str, int] = LRUCache(PLACES_KEPT)
-        self._counts_by_state: LRUCache[tuple[str, ...], Counts] = LRUCache(STATES_KEPT)
+        self._shard_of_chunk: SharedCache[str, int] = SharedCache(PLACES_KEPT)
+        self._counts_by_state: SharedCache[tuple[str, ...], Counts] = SharedCache(STATES_KEPT)
         self._known_kinds: SharedCache[Any, tuple[tuple[str, Kind], ...]] = SharedCache(STATES_KEPT)
         self.stores_sentences = True
 
@@ -127,12 +146,12 @@ class ShardedIndex(OpenedIndex):
                     f"Rebuild the index: adaptive-rag index PATH --index {quoted(location.uri)} --rebuild"
                 )
         model = load_model_of(location.uri, settings[0].embeddings, embeddings)
-        shards: Shards = LocalShards([Shard(shard_uri, disk_cache).call for shard_uri in uris])
+        call_shards: CallShards = partial(
+            call_local, [Shard(shard_uri, disk_cache).call for shard_uri in uris]
+        )
         if ray is not None:
-            from adaptive_rag.index.sharding.actors import hold_shards
-
-            shards = hold_shards(ray, uris, disk_cache)
-        opened = cls(location.uri, shards, len(uris), model, settings[0].dimension)
+            call_shards = ShardActors(ray, uris, disk_cache).call
+        opened = cls(location.uri, call_shards, len(uris), model, settings[0].dimension)
         opened.stores_sentences = bool(settings[0].sentence_vectors)
         return opened
 
@@ -157,14 +176,9 @@ class ShardedIndex(OpenedIndex):
             nearest = _top(hits, "dense", limit)
             by_words = [hit for hit in _top(hits, "sparse", limit) if hit["scores"]["sparse"] > 0]
             results.append(list({hit["id"]: hit for hit in (*nearest, *by_words)}.values()))
-        self._remember_shards(
-            {
-                hit["id"]: shard
-                for shard, hits_by_query in enumerate(hits_by_shard)
-                for hits in hits_by_query
-                for hit in hits
-            }
-        )
+        for shard, hits_by_query in enumerate(hits_by_shard):
+            ids = (hit["id"] for hits in hits_by_query for hit in hits)
+            self._shard_of_chunk.update(dict.fromkeys(ids, shard))
         return results
 
     def prepare(self, texts: Sequence[str], also_compared: Sequence[str] = ()) -> None:
@@ -174,8 +188,7 @@ class ShardedIndex(OpenedIndex):
 
     def vectors(self, ids: Sequence[str]) -> Vectors:
         """Return the vectors of chunks, shape (len(ids), dimension), unit length."""
-        vectors = self._by_id("vectors", ids)
-        return np.stack(vectors) if vectors else np.zeros((0, self._dimension), dtype=np.float32)
+        return np.array(self._by_id("vectors", ids), dtype=np.float32).reshape(-1, self._dimension)
 
     def sentences(self, ids: Sequence[str]) -> list[Sentences]:
         """Return the sentences of each chunk with their vectors."""
@@ -189,7 +202,7 @@ class ShardedIndex(OpenedIndex):
         """Iterate over all chunks, shard by shard."""
         pinned = self._pin()
         for number in range(self._shard_count):
-            yield from pinned._call_one(number, "chunks")
+            yield from pinned._call("chunks", {number: ()})[number]
 
     def sources(self) -> dict[str, int]:
         """Return the indexed sources and the number of chunks of each."""
@@ -214,7 +227,8 @@ class ShardedIndex(OpenedIndex):
 
     def record(self, source: str) -> SourceRecord | None:
         """Return the record of a document; None if no document has this name."""
-        record: SourceRecord | None = self._call_one(shard_of(source, self._shard_count), "record", source)
+        number = shard_of(source, self._shard_count)
+        record: SourceRecord | None = self._call("record", {number: (source,)})[number]
         return record
 
     def info(self) -> dict[str, Any]:
@@ -238,23 +252,22 @@ class ShardedIndex(OpenedIndex):
     def _pin(self) -> ShardedIndex:
         return self if self._pinned else self.at(self.version)
 
+    def _unrestricted(self) -> Self:
+        whole = copy.copy(self)
+        whole._restrictions = ()
+        return whole
+
     def _call_all(self, method: str, *args: Any) -> list[Any]:
         """Call a method on every shard, and return the results in shard order."""
+        return [*self._call(method, dict.fromkeys(range(self._shard_count), args)).values()]
+
+    def _call(self, method: str, args_of: Mapping[int, tuple[Any, ...]]) -> dict[int, Any]:
+        """Call a method on some shards, by number with its arguments, and return the results by number."""
+        versions = self._pinned or [None] * self._shard_count
         restrictions = self._shard_restrictions()
-        results = self._shards.call(
-            {
-                number: self._make_call(number, restrictions, method, *args)
-                for number in range(self._shard_count)
-            }
+        return self._call_shards(
+            {number: (versions[number], restrictions, method, *args) for number, args in args_of.items()}
         )
-        return [results[number] for number in range(self._shard_count)]
-
-    def _call_one(self, number: int, method: str, *args: Any) -> Any:
-        call = self._make_call(number, self._shard_restrictions(), method, *args)
-        return self._shards.call({number: call})[number]
-
-    def _make_call(self, number: int, restrictions: Restrictions, method: str, *args: Any) -> Call:
-        return (self._pinned[number] if self._pinned else None, restrictions, method, *args)
 
     def _shard_restrictions(self) -> Restrictions:
         """Return the restrictions; each condition also gets the kinds of the fields over all shards."""
@@ -269,10 +282,8 @@ class ShardedIndex(OpenedIndex):
         return self._known_kinds.get(self._pinned, self._find_kinds) if self._pinned else self._find_kinds()
 
     def _find_kinds(self) -> tuple[tuple[str, Kind], ...]:
-        unrestricted = copy.copy(self)
-        unrestricted._restrictions = ()
         kinds: dict[str, Kind] = {}
-        for shard_kinds in unrestricted._call_all("kinds"):
+        for shard_kinds in self._unrestricted()._call_all("kinds"):
             for name, kind in shard_kinds.items():
                 kinds[name] = kind if kinds.get(name, kind) == kind else "text"
         return tuple({name: kinds.get(name, "text") for name in (*OWN_FIELDS, *kinds)}.items())
@@ -280,8 +291,7 @@ class ShardedIndex(OpenedIndex):
     def _count_words(self, words: Sequence[str]) -> Counts:
         """Return the counts of words over all shards; they are cached for each state."""
         assert self._pinned is not None
-        with self._lock:
-            cached = self._counts_by_state.get(self._pinned)
+        cached = self._counts_by_state.find(self._pinned)
         counted = cached.words if cached else {}
         missing = [word for word in dict.fromkeys(words) if word not in counted]
         if cached is None or missing:
@@ -289,30 +299,19 @@ class ShardedIndex(OpenedIndex):
             if len(counted) >= WORDS_KEPT:
                 counted = {word: counted[word] for word in words if word in counted}
             cached = replace(new, words={**counted, **new.words})
-            with self._lock:
-                self._counts_by_state[self._pinned] = cached
+            self._counts_by_state.update({self._pinned: cached})
         return replace(cached, words={word: cached.words[word] for word in words})
 
     def _by_id(self, method: str, ids: Sequence[str]) -> list[Any]:
         """Call a method on the shard of each chunk, and return the results in the order of the ids."""
-        pinned = self._pin()
-        with self._lock:
-            shard_of_chunk = {id_: self._shard_of_chunk[id_] for id_ in ids if id_ in self._shard_of_chunk}
-        if unknown := [id_ for id_ in dict.fromkeys(ids) if id_ not in shard_of_chunk]:
-            for number, known_ids in enumerate(pinned._call_all("has", unknown)):
-                shard_of_chunk |= dict.fromkeys(known_ids, number)
-            self._remember_shards(shard_of_chunk)
+        whole = self._pin()._unrestricted()
+        shard_of_chunk = self._shard_of_chunk.get_all(ids, whole._find_shards)
         if missing := [id_ for id_ in ids if id_ not in shard_of_chunk]:
             raise KeyError(f"No chunk has the id {missing[0]!r}.")
         ids_of_shard: dict[int, list[str]] = {}
         for id_ in dict.fromkeys(ids):
             ids_of_shard.setdefault(shard_of_chunk[id_], []).append(id_)
-        results = self._shards.call(
-            {
-                number: pinned._make_call(number, (), method, shard_ids)
-                for number, shard_ids in ids_of_shard.items()
-            }
-        )
+        results = whole._call(method, {number: (shard_ids,) for number, shard_ids in ids_of_shard.items()})
         values = {
             id_: value
             for number, shard_ids in ids_of_shard.items()
@@ -320,9 +319,9 @@ class ShardedIndex(OpenedIndex):
         }
         return [values[id_] for id_ in ids]
 
-    def _remember_shards(self, shard_of_chunk: Mapping[str, int]) -> None:
-        with self._lock:
-            self._shard_of_chunk.update(shard_of_chunk)
+    def _find_shards(self, ids: list[str]) -> dict[str, int]:
+        known_ids = enumerate(self._call_all("has", ids))
+        return {id_: number for number, shard_ids in known_ids for id_ in shard_ids}
 
 
 def _top(hits: Sequence[Candidate], score: str, limit: int) -> list[Candidate]:

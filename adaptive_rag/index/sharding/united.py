@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
 from cachetools import LRUCache, cached
@@ -13,7 +14,7 @@ from adaptive_rag.errors import IndexMismatchError
 from adaptive_rag.index.index import MAX_OPEN, Index
 from adaptive_rag.index.manifest import SourceRecord
 from adaptive_rag.index.sharding.shard import Condition, Restrictions, Shard
-from adaptive_rag.index.sharding.source import LocalShards, ShardedIndex
+from adaptive_rag.index.sharding.source import ShardedIndex, call_local
 from adaptive_rag.state import Chunk
 
 AnyChunk = TypeVar("AnyChunk", bound=Chunk)
@@ -38,21 +39,16 @@ class UnitedIndex(ShardedIndex):
         settings_of = {name: index.reader().manifest.settings for name, index in indexes.items()}
         models = {(settings.embeddings, settings.dimension) for settings in settings_of.values()}
         if len(models) > 1:
-            named_models = ", ".join(f"{name} with {made.embeddings!r}" for name, made in settings_of.items())
+            named = ", ".join(f"{name} with {made.embeddings!r}" for name, made in settings_of.items())
             raise IndexMismatchError(
-                f"These indexes cannot be searched together: they were made with different embedding models "
-                f"({named_models})."
+                "These indexes cannot be searched together: they were made with different embedding models "
+                f"({named})."
             )
         first_index = next(iter(indexes.values()))
         members = [_Member(f"{name}/", index, _shard_of(index.base)[0]) for name, index in indexes.items()]
         description = " + ".join(f"{name}: {index!r}" for name, index in indexes.items())
-        super().__init__(
-            description,
-            LocalShards([member.call for member in members]),
-            len(members),
-            first_index.embeddings,
-            models.pop()[1],
-        )
+        call_shards = partial(call_local, [member.call for member in members])
+        super().__init__(description, call_shards, len(members), first_index.embeddings, models.pop()[1])
         self._prefixes = [member.prefix for member in members]
         self.stores_sentences = all(settings.sentence_vectors for settings in settings_of.values())
 
@@ -60,7 +56,8 @@ class UnitedIndex(ShardedIndex):
         """Return the record of a document; None if no document has this name."""
         for number, prefix in enumerate(self._prefixes):
             if source.startswith(prefix):
-                record: SourceRecord | None = self._call_one(number, "record", source.removeprefix(prefix))
+                args = (source.removeprefix(prefix),)
+                record: SourceRecord | None = self._call("record", {number: args})[number]
                 return record
         return None
 
