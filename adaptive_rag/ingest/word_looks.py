@@ -44,11 +44,11 @@ class WordLooks:
     """The look of text by the styles of a document, and by the runs that override them."""
 
     def __init__(self, styles: Any, document: Any) -> None:
-        self._styles = {style.get(_STYLE_ID): style for style in styles.iter(qn("w:style"))}
+        self.styles = {style.get(_STYLE_ID): style for style in styles.iter(qn("w:style"))}
         self._normal = next(
             (
                 name
-                for name, style in self._styles.items()
+                for name, style in self.styles.items()
                 if style.get(qn("w:type")) == "paragraph" and style.get(qn("w:default")) in ("1", "true")
             ),
             "",
@@ -100,8 +100,8 @@ class WordLooks:
         first_row = f"{qn('w:tblStylePr')}[@{qn('w:type')}='firstRow']"
         return {
             name
-            for name in self._styles
-            if any(style.find(first_row) is not None for style in self._inherited(name))
+            for name in self.styles
+            if any(style.find(first_row) is not None for style in self.inherited(name))
         }
 
     def _style_of(self, paragraph: Any) -> str:
@@ -112,22 +112,23 @@ class WordLooks:
         """Return the look of letters in a style, its own or inherited."""
         if name not in self._looks:
             self._looks[name] = _Look()
-            for style in self._inherited(name):
+            for style in self.inherited(name):
                 settings = style.find(_RUN_SETTINGS)
                 if settings is not None:
                     self._looks[name] = self._looks[name].over(_read_look(settings))
         return self._looks[name]
 
-    def _inherited(self, name: str) -> Iterator[Any]:
+    def inherited(self, name: str) -> Iterator[Any]:
+        """Yield a style and those that it inherits from: "My chapter" from "Heading 1"."""
         for _ in range(_LONGEST_INHERITANCE):
-            if name not in self._styles:
+            if name not in self.styles:
                 return
-            yield self._styles[name]
-            name = _style_name(self._styles[name], qn("w:basedOn"))
+            yield self.styles[name]
+            name = _style_name(self.styles[name], qn("w:basedOn"))
 
     def _color_behind(self, paragraph: Any) -> str:
         """Return the colour behind a paragraph: its own, or that of its cell, table, text box or page."""
-        styles = self._inherited(self._style_of(paragraph))
+        styles = self.inherited(self._style_of(paragraph))
         for settings in (each.find(_PARAGRAPH_SETTINGS) for each in (paragraph, *styles)):
             if settings is not None and (color := _shading_color(settings.find(_SHADING))):
                 return color
@@ -139,7 +140,7 @@ class WordLooks:
                 continue
             if color := _shading_color(settings.find(_SHADING)):
                 return color
-            for style in self._inherited(_style_name(settings, _TABLE_STYLE)):
+            for style in self.inherited(_style_name(settings, _TABLE_STYLE)):
                 # Which cells a table style's shading applies to is not determined.
                 if any(map(_shading_color, style.iter(_SHADING))):
                     return _UNKNOWN_COLOR

@@ -42,7 +42,7 @@ class WordParts:
     def __init__(self, archive: zipfile.ZipFile, main: str, builder: TextBuilder) -> None:
         self.builder = builder
         self._archive = archive
-        self._links = read_links(archive, main)
+        self.links = read_links(archive, main)
         self._names = set(archive.namelist())
         self._embedded = EmbeddedFiles(archive, builder)
         self._missing: Counter[str] = Counter()
@@ -74,24 +74,24 @@ class WordParts:
     def finish(self) -> None:
         """Write the embedded files, and note what was left out."""
         self._embedded.write()
-        if comments := find_part(self._links, "comments"):
+        if comments := find_part(self.links, "comments"):
             count = len(read_xml(self._archive, comments)) if comments in self._names else 0
             self._missing["comment"] += count
         for kind, count in self._missing.items():
             self.builder.note_left_out(kind, count)
-        if find_part(self._links, "vbaProject"):
+        if find_part(self.links, "vbaProject"):
             self.builder.notes.append("macros were left out")
 
     def _target(self, element: Any, name: str) -> str:
         """Return the part that an element refers to; "" if there is none."""
-        link = self._links.get(linked_id(element, name))
+        link = self.links.get(linked_id(element, name))
         return link.target if link else ""
 
     def _write_part(
         self, element: Any, name: str, kind: str, read: Callable[[Any], Iterator[str]], *, marker: str = ""
     ) -> None:
         """Write the texts of a part that an element refers to, or count it as missing."""
-        root = read_linked(self._archive, self._links, element, name)
+        root = read_linked(self._archive, self.links, element, name)
         if root is None:
             self._missing[kind] += 1
             return
