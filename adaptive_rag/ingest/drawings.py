@@ -19,6 +19,16 @@ _PARAGRAPH_TAGS = (
 )
 
 
+def find_shapes(element: Any) -> Iterator[Any]:
+    """Yield the boxes and frames inside an element or None; alternatives for other programs are skipped."""
+    for child in element if element is not None else ():
+        name = local_name(child)
+        if name in ("sp", "graphicFrame"):
+            yield child
+        elif name != "Fallback":
+            yield from find_shapes(child)
+
+
 def read_paragraphs(element: Any) -> Iterator[tuple[str, Any]]:
     """Yield the text and the properties (or None) of each paragraph that has text."""
     for paragraph in element.iter(*_PARAGRAPH_TAGS):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 import zipfile
 from collections import Counter
 from io import BytesIO
@@ -60,7 +59,7 @@ class EmbeddedFiles:
                 data, stored_name = _unwrap(self._archive.read(part))
                 name = stored_name or name
                 has_loader = find_loader(Path(name)) is not None
-                kind = None if has_loader else _detect_kind(data)
+                kind = None if has_loader else kind_by_content(BytesIO(data))
         except IndexingError as error:
             self._left_out[f"{name} ({error})"] += 1
             return
@@ -70,13 +69,6 @@ class EmbeddedFiles:
             self._left_out[stored_name or program or name] += 1
             return
         add_attachment(data, name, self._builder, level, {})
-
-
-def _detect_kind(data: bytes) -> str | None:
-    with tempfile.TemporaryDirectory() as folder:
-        copy = Path(folder, "file")
-        copy.write_bytes(data)
-        return kind_by_content(copy)
 
 
 def _unwrap(data: bytes) -> tuple[bytes, str]:

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import zipfile
-from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
 
-from adaptive_rag.ingest.drawings import read_drawn
-from adaptive_rag.ingest.package import local_name, read_links, read_xml
+from adaptive_rag.ingest.drawings import find_shapes, read_drawn
+from adaptive_rag.ingest.package import read_links, read_xml
 
 
 @dataclass
@@ -42,7 +40,7 @@ def read_sheet_parts(archive: zipfile.ZipFile, sheet: str) -> SheetParts:
         match link.kind:
             case "drawing":
                 links = read_links(archive, link.target)
-                for shape in _find_shapes(root):
+                for shape in find_shapes(root):
                     kind, texts = read_drawn(archive, links, shape)
                     parts.charts_without_values += kind == "chart" and not any("\n" in text for text in texts)
                     parts.shapes += ["\n".join(texts)] if texts else []
@@ -52,13 +50,3 @@ def read_sheet_parts(archive: zipfile.ZipFile, sheet: str) -> SheetParts:
                 parts.header_areas += [root.get("ref", "")] if root.get("headerRowCount", "1") != "0" else []
                 parts.filtered |= root.find(".//{*}filterColumn") is not None
     return parts
-
-
-def _find_shapes(element: Any) -> Iterator[Any]:
-    """Yield the boxes and frames of a drawing; alternatives for other programs are skipped."""
-    for child in element:
-        name = local_name(child)
-        if name in ("sp", "graphicFrame"):
-            yield child
-        elif name != "Fallback":
-            yield from _find_shapes(child)

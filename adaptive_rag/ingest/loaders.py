@@ -42,10 +42,12 @@ class Loader:
 
     def __call__(self, path: Path, builder: TextBuilder) -> None:
         """Import the loader and read a file with it."""
-        kind = kind_by_content(path) if self.by_content else None
-        if kind and LOADERS[kind].function != self.function:
-            LOADERS[kind](path, builder)
-            return
+        if self.by_content:
+            with path.open("rb") as file:
+                kind = kind_by_content(file, path.suffix.lower())
+            if kind and LOADERS[kind].function != self.function:
+                LOADERS[kind](path, builder)
+                return
         if self.extra and self.package:
             import_extra(self.package, extra=self.extra, purpose=f"Reading {path.suffix.lower()} files")
         module, _, name = self.function.partition(":")
