@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from adaptive_rag.ingest.lines import Line
+from adaptive_rag.ingest.lines import Line, contains_centre
 
 _CHECKABLE = ("CheckBox", "RadioButton")
 _ANSWERABLE = ("Text", "ComboBox", "ListBox", *_CHECKABLE)
@@ -38,7 +38,7 @@ def insert_form_fields(page: Any, lines: Sequence[Line], *, is_rtl_page: bool) -
         return list(lines)
     boxes = [tuple(field.rect) for field, _ in answers]
     # A line inside a field repeats its answer.
-    page_lines = [line for line in lines if not any(_is_inside(line, box) for box in boxes)]
+    page_lines = [line for line in lines if not any(contains_centre(box, line.box) for box in boxes)]
     answered: set[int] = set()  # ids of lines
     for (field, answer), box in zip(answers, boxes, strict=True):
         is_checkable = field.field_type_string in _CHECKABLE
@@ -88,18 +88,12 @@ def _read_name(field: Any) -> str:
     return " ".join(re.sub(r"\[\d+\]|_", " ", name).split())
 
 
-def _is_inside(line: Line, box: tuple[float, ...]) -> bool:
-    x, y = (line.x0 + line.x1) / 2, (line.y0 + line.y1) / 2
-    return box[0] <= x <= box[2] and box[1] <= y <= box[3]
-
-
 def _find_label(lines: Sequence[Line], box: tuple[float, ...], *, on_right: bool) -> int | None:
     """Return the index of the nearest line at a field's height, on its right or on its left."""
     best: tuple[float, int] | None = None
     for index, line in enumerate(lines):
         gap = line.x0 - box[2] if on_right else box[0] - line.x1
-        middle = (line.y0 + line.y1) / 2
-        is_beside = box[1] <= middle <= box[3] and -1 <= gap <= _MAX_LABEL_DISTANCE * line.size
+        is_beside = box[1] <= line.middle <= box[3] and -1 <= gap <= _MAX_LABEL_DISTANCE * line.size
         if is_beside and any(map(str.isalpha, line.text)) and (best is None or gap < best[0]):
             best = gap, index
     return best[1] if best else None

@@ -216,9 +216,7 @@ def split_line(line: Line, visible: VisibleText, rules: RuledLines) -> Iterator[
         yield line
         return
     words = [
-        word
-        for word in visible.words((line.x0, line.y0, line.x1, line.y1))
-        if abs(word[1] + word[3] - line.y0 - line.y1) < line.size
+        word for word in visible.words(line.box) if abs(word[1] + word[3] - line.y0 - line.y1) < line.size
     ]
     borders = borders or [
         (left[2] + right[0]) / 2

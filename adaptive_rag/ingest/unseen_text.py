@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from adaptive_rag.ingest.lines import contains_centre
+
 Box = tuple[float, float, float, float]
 
 # Of 255, for red, green and blue: darker text counts as visible, whatever is behind it.
@@ -41,9 +43,9 @@ class VisibleText:
         if self._words is None:
             words = self._page.get_text("words", flags=self._flags)
             self._words = [
-                word for word in words if not any(_contains_centre(box, word) for box in self._hidden)
+                word for word in words if not any(contains_centre(box, word) for box in self._hidden)
             ]
-        return [word for word in self._words if _contains_centre(clip, word)]
+        return [word for word in self._words if contains_centre(clip, word)]
 
     def _drop_hidden(self, blocks: list[dict[str, Any]]) -> list[dict[str, Any]]:
         """Remove the hidden spans from blocks, and return the blocks."""
@@ -54,11 +56,6 @@ class VisibleText:
 
 def _spans(blocks: Sequence[dict[str, Any]]) -> Iterator[dict[str, Any]]:
     return (span for block in blocks for line in block.get("lines", ()) for span in line["spans"])
-
-
-def _contains_centre(box: Box, word: Sequence[Any]) -> bool:
-    x, y = (word[0] + word[2]) / 2, (word[1] + word[3]) / 2
-    return bool(box[0] <= x <= box[2] and box[1] <= y <= box[3])
 
 
 def _find_hidden_boxes(page: Any, blocks: Sequence[dict[str, Any]]) -> set[Box]:
