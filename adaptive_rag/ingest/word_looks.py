@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from docx.oxml.ns import qn
 
-_VAL, _FILL, _COLOR, _STYLE_ID = map(qn, ("w:val", "w:fill", "w:color", "w:styleId"))
+_VAL, _FILL, _COLOR = map(qn, ("w:val", "w:fill", "w:color"))
 _RUN_SETTINGS, _PARAGRAPH_SETTINGS, _SHADING = map(qn, ("w:rPr", "w:pPr", "w:shd"))
 _RUN, _TEXT = map(qn, ("w:r", "w:t"))
 _DELETED_MARK = f"{_RUN_SETTINGS}/{qn('w:del')}"
@@ -44,7 +44,7 @@ class WordLooks:
     """The look of text by the styles of a document, and by the runs that override them."""
 
     def __init__(self, styles: Any, document: Any) -> None:
-        self.styles = {style.get(_STYLE_ID): style for style in styles.iter(qn("w:style"))}
+        self.styles = {style.styleId: style for style in styles.style_lst}
         self._normal = next(
             (
                 name

@@ -106,14 +106,15 @@ class WordParts:
             return
         self._names.discard(part)
         stem, suffix = posixpath.splitext(posixpath.basename(part))
-        suffix = suffix if suffix in _READ_CHUNKS else _CHUNK_SUFFIXES.get(self._content_type(part), suffix)
+        suffix = suffix if suffix in _READ_CHUNKS else _CHUNK_SUFFIXES.get(self.content_type(part), suffix)
         insert_part(self._archive.read(part), f"{stem}{suffix}", self.builder)
 
-    def _content_type(self, part: str) -> str:
+    def content_type(self, part: str) -> str:
         """Return the content type of a part, else the default of its suffix, else ""."""
         types = read_xml(self._archive, "[Content_Types].xml")
         suffix = posixpath.splitext(part)[1][1:].lower()
-        by_name = (each.get("ContentType", "") for each in types if each.get("PartName") == f"/{part}")
+        name = f"/{part}".lower()
+        by_name = (each.get("ContentType", "") for each in types if each.get("PartName", "").lower() == name)
         by_suffix = (
             each.get("ContentType", "") for each in types if each.get("Extension", "").lower() == suffix
         )
