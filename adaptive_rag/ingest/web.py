@@ -109,9 +109,7 @@ def is_address(text: object) -> TypeGuard[str]:
 
 
 def crawl(
-    site: Site,
-    known: Mapping[str, Mapping[str, Any]],
-    progress: Callable[[Fetching], None] | None = None,
+    site: Site, known: Mapping[str, Mapping[str, Any]], progress: Callable[[Fetching], None] | None = None
 ) -> Crawl:
     """Fetch and read the pages of a site, and call `progress` before each page.
 
