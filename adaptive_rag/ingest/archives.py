@@ -233,7 +233,6 @@ def _open(path: Path) -> zipfile.ZipFile | tarfile.TarFile:
 
 @contextmanager
 def _translated_errors() -> Iterator[None]:
-    """Translate the errors of the archive libraries."""
     try:
         yield
     except IndexingError:

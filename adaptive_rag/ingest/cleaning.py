@@ -47,7 +47,6 @@ def clean(text: str) -> str:
 
 
 def _clean_match(match: re.Match[str]) -> str:
-    """Return what replaces a match of `_TO_CLEAN`."""
     if match["ligature"]:
         return _LIGATURES[match[0]]
     if match["form"]:  # the initial, medial or final form of an Arabic letter

@@ -350,7 +350,6 @@ def _have_all(row: Any, element_path: str, property_path: str) -> bool:
 
 
 def _continues_cell_above(cell: Any) -> bool:
-    """Return whether a cell is merged with the cell above it."""
     return bool(cell.xpath("./w:tcPr/w:vMerge[not(@w:val) or @w:val='continue']"))
 
 

@@ -254,5 +254,4 @@ def _pitch(lines: Sequence[Line]) -> float:
 
 
 def _differs_in_type(a: Line, b: Line) -> bool:
-    """Return whether two lines differ in type size or weight."""
     return a.bold != b.bold or abs(a.size - b.size) > 0.1 * max(a.size, b.size)

@@ -135,9 +135,8 @@ class Styles:
     def number_of(self, name: str, counts: Sequence[int]) -> str:
         """Return the marker of a list item: "b)", "2.1."; "" if its level has no numbers.
 
-        Args:
-            name: the name of the list's style; "" for numbered headings.
-            counts: the numbers of the items that contain it, from the outermost, and then its own.
+        `name` is that of the list's style, or "" for numbered headings. `counts` are the numbers of the items
+        that contain it, from the outermost, and then its own.
         """
         levels = self._levels_of(name)
         settings = levels.get(str(len(counts)))

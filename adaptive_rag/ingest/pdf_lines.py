@@ -74,13 +74,9 @@ def make_rtl_lines(
     *,
     is_rtl_page: bool,
 ) -> Iterator[Line]:
-    """Yield the lines of a page on which some lines are read from right to left.
+    """Yield the lines of a page on which some lines, or most on an RTL page, are read from right to left.
 
-    Args:
-        visible: the text of the page.
-        rules: the ruled lines of the page.
-        named_glyphs: the letters that only their fonts name, by position and by the page's character.
-        is_rtl_page: whether most lines are read from right to left.
+    `named_glyphs` has the letters that only their fonts name, by position and by the page's character.
     """
     for group in _group_parts_of_lines(visible):
         spans = [span for line in group for span in line["spans"]]

@@ -84,10 +84,7 @@ def read_parts(
 ) -> list[LinePart]:
     """Return the parts of a line, from right to left, split at wide gaps and at the borders of a table.
 
-    Args:
-        letters: the letters of the line, in any order.
-        borders: the x positions of the table's vertical borders.
-        is_rtl_page: whether most of the page is read from right to left.
+    The letters may be in any order; `borders` are the x positions of vertical borders.
     """
     groups: list[list[Letter]] = []
     for shape in _make_shapes(letters):
@@ -166,11 +163,8 @@ def _join_ligatures(shapes: Sequence[Letter], zero_width: Iterable[tuple[int, Le
     A page has one shape for a ligature such as lam-alef: that of its first letter. The others have no width
     and are at an edge of the shape. Between two letters, the first letter is the one on the left, unless only
     the other one is a lam. A program that reverses a line puts the others before the first letter, the last
-    one first.
-
-    Args:
-        shapes: the shapes of the line, in the order of the file.
-        zero_width: the letters without a width, each with the number of shapes before it in the file.
+    one first. `shapes` are in the order of the file, and each letter without a width has the number of shapes
+    before it there.
     """
     unattached: list[Letter] = []
     additions: dict[int, tuple[list[str], list[str]]] = {}

@@ -185,7 +185,6 @@ def _count_figures(lines: Iterable[Line]) -> int:
 
 
 def _has_gap(level: Sequence[Line]) -> bool:
-    """Return whether there is a wide gap between lines at the same height."""
     return len(split_cells(level)) > 1
 
 

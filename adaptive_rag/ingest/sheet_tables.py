@@ -189,7 +189,6 @@ def _is_merged_title(line: Sequence[str], below: Sequence[str]) -> bool:
 
 
 def _join_titles(rows: Sequence[SheetRow]) -> str:
-    """Return the merged titles in a header."""
     titles = (row.cells[0] for row, below in pairwise(rows) if _is_merged_title(row.cells, below.cells))
     return ", ".join(titles)
 

@@ -62,9 +62,7 @@ def read_header_lines(
 ) -> list[list[list[Line]]]:
     """Return the lines of each column's name, in two rows if a name is above several columns.
 
-    Args:
-        rows: the cells of each line of the header.
-        columns: the start and end of each column.
+    `rows` has the cells of each line of the header.
     """
     upper: list[list[Line]] = [[] for _ in columns]
     lower: list[list[Line]] = [[] for _ in columns]

@@ -342,7 +342,6 @@ def _is_table(rows: Sequence[Sequence[str]]) -> bool:
 
 
 def _most(match: Callable[[str], object], cells: Sequence[str]) -> bool:
-    """Return whether most cells match."""
     return 2 * sum(match(cell) is not None for cell in cells) > len(cells)
 
 

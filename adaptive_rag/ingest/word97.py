@@ -187,11 +187,9 @@ class _Document:
         return ("".join(parts) + text[done:]).ljust(length, _HIDDEN_CHARACTER)
 
     def _read_runs(self, entry: int, width: int) -> Iterator[_Run]:
-        """Yield the properties of paragraphs, or of characters if `width` is 1, from their pages.
+        """Yield the properties of paragraphs or of characters from their pages, which an entry locates.
 
-        Args:
-            entry: the offset of the entry that locates the list of pages.
-            width: the bytes of a page for each run besides its start: 13 for paragraphs, 1 for characters.
+        `width` is the bytes of a page for each run besides its start: 13 for paragraphs, 1 for characters.
         """
         if not self._is_word97:
             return

@@ -203,7 +203,6 @@ def _end_paragraph(builder: TextBuilder, words: list[str], marker: str) -> str:
 
 
 def _write_table(builder: TextBuilder, table: Any) -> None:
-    """Write the title and the rows of a table."""
     rows = []
     for element in _outside_cells(table):
         name = local_name(element)
