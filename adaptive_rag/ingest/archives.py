@@ -33,14 +33,8 @@ _UNCHECKED_SIZE = 10_000_000
 _MOST_FOLDERS = 20
 _ENCRYPTED = 1  # the bit of an entry's flags
 _BAD_ARCHIVE = (
-    zipfile.BadZipFile,
-    tarfile.TarError,
-    zlib.error,
-    LZMAError,
-    EOFError,
-    ValueError,
-    RuntimeError,
-)
+    zipfile.BadZipFile, tarfile.TarError, zlib.error, LZMAError, EOFError, ValueError, RuntimeError
+)  # fmt: skip
 
 
 class _Member(NamedTuple):

@@ -180,11 +180,8 @@ def _read_points(element: Any, since_1904: bool = False) -> dict[int, str]:
     for point in element.iter("{*}pt"):
         text = " ".join((point.findtext("{*}v") or point.text or "").split())
         with suppress(ValueError):  # the text is not a number
-            text = (
-                show_number(text, point.get("formatCode") or number_format, since_1904=since_1904)
-                if number_format
-                else text
-            )
+            if number_format:
+                text = show_number(text, point.get("formatCode") or number_format, since_1904=since_1904)
         if text:
             texts[int(point.get("idx", 0))] = text
     return texts

@@ -40,7 +40,9 @@ def load_epub(path: Path, builder: TextBuilder) -> None:
         items = {item.get("id"): item for item in package.iterfind("{*}manifest/{*}item")}
         chapters = list(_chapters(package, items, posixpath.dirname(book)))
         names = archive.namelist()
-        if _ENCRYPTION in names and _find_encrypted(archive).intersection(chapters):
+        marks = read_xml(archive, _ENCRYPTION).iter("{*}CipherReference") if _ENCRYPTION in names else ()
+        encrypted = {unquote(mark.get("URI", "")) for mark in marks}  # without copy protection: fonts at most
+        if encrypted.intersection(chapters):
             raise IndexingError("is protected against copying: its chapters are encrypted")
         missing = [chapter for chapter in chapters if chapter not in names]
         labels = _read_labels(archive, items.values(), posixpath.dirname(book))
@@ -82,13 +84,6 @@ def _read_labels(archive: zipfile.ZipFile, items: Any, folder: str) -> dict[str,
                 target = _resolve(posixpath.dirname(part), link.get("src" if is_ncx else "href", ""))
                 labels.setdefault(target, " ".join("".join(label.itertext()).split()))
     return labels
-
-
-def _find_encrypted(archive: zipfile.ZipFile) -> set[str]:
-    """Return the encrypted parts; in a book without copy protection, these can be its fonts."""
-    return {
-        unquote(each.get("URI", "")) for each in read_xml(archive, _ENCRYPTION).iter("{*}CipherReference")
-    }
 
 
 def _resolve(folder: str, target: str) -> str:

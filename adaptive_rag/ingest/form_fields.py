@@ -44,11 +44,11 @@ def insert_form_fields(page: Any, lines: Sequence[Line], *, is_rtl_page: bool) -
         is_checkable = field.field_type_string in _CHECKABLE
         index = _find_label(page_lines, box, on_right=is_checkable != is_rtl_page)
         if index is None or (is_checkable and id(page_lines[index]) in answered):
-            index = _find_insertion_index(page_lines, box)
+            index = next((at for at, line in enumerate(page_lines) if line.y0 >= box[3]), len(page_lines))
             page_lines[index:index] = _make_lines(_read_name(field), answer, box)
             continue
         label = page_lines[index]
-        separator = " " if id(label) in answered else _label_separator(label.text)
+        separator = " " if id(label) in answered or label.text.endswith((":", "?")) else ": "
         needs_own_line = _needs_own_line(answer)
         text = f"{label.text}{separator}{'' if needs_own_line else answer}"
         x0, x1 = min(label.x0, box[0]), max(label.x1, box[2])
@@ -99,11 +99,6 @@ def _find_label(lines: Sequence[Line], box: tuple[float, ...], *, on_right: bool
     return best[1] if best else None
 
 
-def _find_insertion_index(lines: Sequence[Line], box: tuple[float, ...]) -> int:
-    """Return the index of the first line below a field; a field without a label is inserted there."""
-    return next((index for index, line in enumerate(lines) if line.y0 >= box[3]), len(lines))
-
-
 def _make_lines(name: str, answer: str, box: tuple[float, ...]) -> list[Line]:
     if not name:
         return [_make_line(answer, box)]
@@ -114,10 +109,6 @@ def _make_lines(name: str, answer: str, box: tuple[float, ...]) -> list[Line]:
 
 def _needs_own_line(answer: str) -> bool:
     return len(answer) > _MAX_INLINE_ANSWER or bool(_SENTENCE.search(answer))
-
-
-def _label_separator(text: str) -> str:
-    return " " if text.endswith((":", "?")) else ": "
 
 
 def _make_line(text: str, box: tuple[float, ...]) -> Line:

@@ -203,12 +203,8 @@ class Flow:
         """Return how the first line of a page or column follows the last line of the one before."""
         if line.continues_table(previous):
             return NEW_LINE
-        if (
-            line.columns
-            or previous.columns
-            or _differs_in_type(previous, line)
-            or self._begins_item(previous, line)
-        ):
+        is_row = line.columns or previous.columns
+        if is_row or _differs_in_type(previous, line) or self._begins_item(previous, line):
             return NEW_PARAGRAPH
         if line.text[:1].islower():
             return WRAPPED

@@ -34,16 +34,9 @@ _TRANSITIONAL = {
 }
 # Any of these may be raised for an element or a part that does not follow the format.
 _DAMAGE_ERRORS = (
-    zipfile.BadZipFile,
-    zlib.error,
-    EOFError,
-    LookupError,
-    ValueError,
-    RuntimeError,
-    AttributeError,
-    TypeError,
+    zipfile.BadZipFile, zlib.error, EOFError, LookupError, ValueError, RuntimeError, AttributeError, TypeError,
     etree.LxmlError,
-)
+)  # fmt: skip
 
 
 class Link(NamedTuple):

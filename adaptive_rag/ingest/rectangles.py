@@ -112,10 +112,8 @@ class _Letters:
             positions = self.find_all("".join(quote[:length]))
             if not positions:
                 break
-            count, start = (
-                length,
-                next((position for position in positions if position >= minimum), positions[0]),
-            )
+            count = length
+            start = next((position for position in positions if position >= minimum), positions[0])
         return count, start
 
 

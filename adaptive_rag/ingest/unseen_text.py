@@ -73,8 +73,6 @@ def _find_hidden_boxes(page: Any, blocks: Sequence[dict[str, Any]]) -> set[Box]:
         if _letter_size(span) < min(_MIN_SIZE, min(width, height) / _MIN_SIZE_DIVISOR)
     }
     faint = [span["bbox"] for span in spans if span["text"].strip() and _is_faint(span)]
-    if not faint:
-        return too_small
     transparent = {span["bbox"] for span in spans if span.get("alpha", 255) < _MIN_ALPHA}
     if transparent and any(kind == "fill-image" for kind, _ in page.get_bboxlog()):
         faint = [box for box in faint if box not in transparent]
@@ -95,10 +93,10 @@ def _is_faint(span: dict[str, Any]) -> bool:
 
 def _find_plain_boxes(page: Any, boxes: Sequence[Box]) -> set[Box]:
     """Return the boxes that have only one colour in a rendering of the page."""
-    import numpy as np
-
     if not boxes:
         return set()
+    import numpy as np
+
     zoom = _MAX_SIDE / max(page.rect.width, page.rect.height, 1)
     pixmap = page.get_pixmap(dpi=max(1, round(72 * min(zoom, 1))), alpha=False)
     pixels = (

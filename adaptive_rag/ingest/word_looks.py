@@ -45,14 +45,8 @@ class WordLooks:
 
     def __init__(self, styles: Any, document: Any) -> None:
         self.styles = {style.styleId: style for style in styles.style_lst}
-        self._normal = next(
-            (
-                name
-                for name, style in self.styles.items()
-                if style.get(qn("w:type")) == "paragraph" and style.get(qn("w:default")) in ("1", "true")
-            ),
-            "",
-        )
+        normal = "./w:style[@w:type='paragraph' and (@w:default='1' or @w:default='true')]/@w:styleId"
+        self._normal = next(iter(styles.xpath(normal)), "")
         self._looks: dict[str, _Look] = {}
         page = document.find(qn("w:background"))
         self._page = _WHITE if page is None else page.get(_COLOR) or _UNKNOWN_COLOR
