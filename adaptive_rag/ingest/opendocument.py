@@ -33,6 +33,7 @@ _SHAPE_TAGS = {
 # The number formats of lists that are not decimal, and Word's names for them.
 _NUMBER_FORMATS = {"a": "lowerLetter", "A": "upperLetter", "i": "lowerRoman", "I": "upperRoman"}
 _DEEPEST_LIST = 10
+_MANIFEST = "META-INF/manifest.xml"
 # Styles inherit; this limit ends a cycle of styles.
 _LONGEST_INHERITANCE = 10
 # Classes of shapes that are on every slide.
@@ -169,13 +170,14 @@ def open_document(path: Path, kind: str, builder: TextBuilder) -> Iterator[tuple
         IndexingError: it is not an OpenDocument file of this kind, or it is encrypted or damaged.
     """
     with open_archive(path, f"an OpenDocument {kind}") as archive:
-        if _is_encrypted(archive):
+        names = archive.namelist()
+        if _MANIFEST in names and read_xml(archive, _MANIFEST).find(".//{*}encryption-data") is not None:
             raise IndexingError("asks for a password. Save it without one")
         content = read_xml(archive, "content.xml")
         body = content.find(f"{{*}}body/{{*}}{kind}")
         if body is None:
             raise ValueError(f"no {kind}")
-        common_styles = [read_xml(archive, "styles.xml")] if "styles.xml" in archive.namelist() else []
+        common_styles = [read_xml(archive, "styles.xml")] if "styles.xml" in names else []
         note_core(archive, builder)
         embedded = EmbeddedFiles(archive, builder)
         _insert_objects(body, archive, embedded, builder)
@@ -184,16 +186,9 @@ def open_document(path: Path, kind: str, builder: TextBuilder) -> Iterator[tuple
         yield body, styles
         embedded.write()
         builder.note_left_out("comment", sum(1 for _ in body.iter("{*}annotation")))
-        basic = [name for name in archive.namelist() if name.startswith("Basic/") and name.endswith(".xml")]
+        basic = [name for name in names if name.startswith("Basic/") and name.endswith(".xml")]
         if not all(name.endswith(("-lc.xml", "-lb.xml")) for name in basic):  # these only list macros
             builder.notes.append("macros were left out")
-
-
-def _is_encrypted(archive: zipfile.ZipFile) -> bool:
-    manifest = "META-INF/manifest.xml"
-    if manifest not in archive.namelist():
-        return False
-    return read_xml(archive, manifest).find(".//{*}encryption-data") is not None
 
 
 class _Writer:
@@ -263,10 +258,8 @@ class _Writer:
         level = len(above) + 1
         start = self._styles.start_of(style, level) - 1
         is_continued = read_attribute(element, "continue-numbering") == "true"
-        if is_continued or read_attribute(element, "continue-list"):
-            number = self._numbers.get((style, level), start)
-        else:
-            number = start
+        is_continued = is_continued or bool(read_attribute(element, "continue-list"))
+        number = self._numbers.get((style, level), start) if is_continued else start
         for item in element:
             has_marker = local_name(item) != "list-item"
             if not has_marker and (start_value := read_attribute(item, "start-value")):
@@ -280,8 +273,6 @@ class _Writer:
                     marker = f"{marker}." if marker.isalnum() else marker or "-"
                     has_marker = self._write_paragraph(block, marker="  " * (level - 1) + marker)
                     number += has_marker
-                elif local_name(block) == "h":
-                    self._write_heading(block)
                 elif local_name(block) == "p":
                     self._write_paragraph(block)
                 else:

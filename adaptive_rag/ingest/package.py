@@ -34,8 +34,8 @@ _TRANSITIONAL = {
 }
 # Any of these may be raised for an element or a part that does not follow the format.
 _DAMAGE_ERRORS = (
-    zipfile.BadZipFile, zlib.error, EOFError, LookupError, ValueError, RuntimeError, AttributeError, TypeError,
-    etree.LxmlError,
+    zipfile.BadZipFile, zlib.error, etree.LxmlError, EOFError, LookupError, ValueError, RuntimeError,
+    AttributeError, TypeError,
 )  # fmt: skip
 
 

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from anyio.from_thread import BlockingPortal
     from protego import Protego
 
-_PAGE_LOADER = Loader((".html",), "adaptive_rag.ingest.web_page:load_web_page")
+_PAGE_LOADER = Loader((".html",), ".web_page:load_web_page")
 _REDIRECTS = (301, 302, 303, 307, 308)
 _GONE = (404, 410)
 _MOST_REDIRECTS = 5

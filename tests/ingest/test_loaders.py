@@ -39,7 +39,7 @@ def test_a_loader_is_one_file_and_one_row(tmp_path, monkeypatch):
 def test_every_row_names_a_loader_that_is_there(kind):
     loader = LOADERS[kind]
     module, _, name = loader.function.partition(":")
-    assert callable(getattr(importlib.import_module(module), name))
+    assert callable(getattr(importlib.import_module(module, "adaptive_rag.ingest"), name))
     assert (loader.extra is None) == (loader.package is None)
 
 
