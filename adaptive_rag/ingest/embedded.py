@@ -36,7 +36,7 @@ class EmbeddedFiles:
         """Note a file that the document shows here, and the program that wrote it."""
         self._programs.setdefault(part, program)
 
-    def write(self, level: int = 1) -> None:
+    def write(self) -> None:
         """Write the files as attachments, and note which files are not read."""
         parts = set(self._archive.namelist())
         for index, (part, program) in enumerate(self._programs.items()):
@@ -46,12 +46,12 @@ class EmbeddedFiles:
             elif index >= _MOST or self._archive.getinfo(part).file_size > LARGEST:
                 self._left_out[f"{name} (too large or too many)"] += 1
             else:
-                self._write_file(part, name, program, level)
+                self._write_file(part, name, program)
         if self._left_out:
             names = (f"{name} ({count})" if count > 1 else name for name, count in self._left_out.items())
             self._builder.notes.append(f"embedded files were left out: {', '.join(names)}")
 
-    def _write_file(self, part: str, name: str, program: str, level: int) -> None:
+    def _write_file(self, part: str, name: str, program: str) -> None:
         """Write one file as an attachment; its kind comes from its name, else from its content."""
         stored_name = ""
         try:
@@ -68,7 +68,7 @@ class EmbeddedFiles:
         elif not has_loader:
             self._left_out[stored_name or program or name] += 1
             return
-        add_attachment(data, name, self._builder, level, {})
+        add_attachment(data, name, self._builder, 1, {})
 
 
 def _unwrap(data: bytes) -> tuple[bytes, str]:

@@ -55,11 +55,7 @@ def take_front_matter(text: str, builder: TextBuilder) -> int:
 
 
 def _read_yaml(block: str) -> Any:
-    """Read YAML with dates and numbers as text: a version 1.10 is not a number.
-
-    Raises:
-        ValueError: the block is not YAML.
-    """
+    """Read YAML with dates and numbers as text: a version 1.10 is not a number."""
     import yaml  # type: ignore[import-untyped]
 
     try:

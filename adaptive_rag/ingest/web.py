@@ -201,11 +201,7 @@ class _Crawler:
         return self._result
 
     def _visit(self, address: str, depth: int) -> Iterable[str]:
-        """Read one page into the result, and return its links.
-
-        Raises:
-            IndexingError: it cannot be read.
-        """
+        """Read one page into the result, and return its links."""
         is_first = not self._hosts
         url = read_address(address)
         if is_first:

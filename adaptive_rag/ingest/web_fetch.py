@@ -156,11 +156,7 @@ def _certificates() -> ssl.SSLContext:
 
 
 async def _look_up(url: httpx.URL, reach: Reach) -> list[str]:
-    """Return the IP addresses of a host that may be connected to.
-
-    Raises:
-        IndexingError: there are none.
-    """
+    """Return the IP addresses of a host that may be connected to; there is at least one."""
     import anyio
 
     host = url.raw_host.decode("ascii")

@@ -56,7 +56,7 @@ class WordParts:
         elif element.tag == _CHUNK:
             self._write_chunk(element)
         elif element.tag == _OBJECT:
-            if (part := self._target(element, "id")) and element.get("Type") != "Link":
+            if (part := self._target(element)) and element.get("Type") != "Link":
                 self._embedded.add(part, element.get("ProgID", ""))
         elif element.tag == _LOCKED_CANVAS:
             for text, _ in read_paragraphs(element):
@@ -67,7 +67,7 @@ class WordParts:
     def page_edges(self, body: Any) -> Iterator[Any]:
         """Yield the page headers and footers that sections refer to."""
         references = body.iter(qn("w:headerReference"), qn("w:footerReference"))
-        for part in dict.fromkeys(self._target(reference, "id") for reference in references):
+        for part in dict.fromkeys(self._target(reference) for reference in references):
             if part in self._names:
                 yield read_xml(self._archive, part)
 
@@ -82,9 +82,9 @@ class WordParts:
         if find_part(self.links, "vbaProject"):
             self.builder.notes.append("macros were left out")
 
-    def _target(self, element: Any, name: str) -> str:
+    def _target(self, element: Any) -> str:
         """Return the part that an element refers to; "" if there is none."""
-        link = self.links.get(linked_id(element, name))
+        link = self.links.get(linked_id(element))
         return link.target if link else ""
 
     def _write_part(
@@ -100,7 +100,7 @@ class WordParts:
 
     def _write_chunk(self, element: Any) -> None:
         """Read a document of another kind that Word shows in this place; each is read once."""
-        part = self._target(element, "id")
+        part = self._target(element)
         if part not in self._names or self._archive.getinfo(part).file_size > LARGEST:
             self._missing["part"] += 1
             return
