@@ -71,7 +71,6 @@ _SYMBOLS = {
     "Wingdings": {"\xa7": "▪", "\xa8": "☐", "\xe0": "→", "\xfb": "✗", "\xfc": "✓", "\xfd": "☒", "\xfe": "☑"},
     "Wingdings 2": {"P": "✓", "R": "☑", "S": "☒", "\xa3": "☐"},
 }  # fmt: skip
-_UNKNOWN_SYMBOL = "\N{REPLACEMENT CHARACTER}"
 
 
 class _Style(NamedTuple):
@@ -367,7 +366,7 @@ def _read_symbol(font: str, code: str) -> str:
     """Return the character of a hexadecimal code, which may be shifted into Unicode's private area."""
     number = int(code, 16)
     if 0xF000 <= number <= 0xF0FF or font in _SYMBOLS:
-        return _SYMBOLS.get(font, {}).get(chr(number & 0xFF), _UNKNOWN_SYMBOL)
+        return _SYMBOLS.get(font, {}).get(chr(number & 0xFF), "\N{REPLACEMENT CHARACTER}")
     return chr(number)
 
 

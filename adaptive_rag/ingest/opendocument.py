@@ -25,7 +25,6 @@ _SKIPPED_TAGS = {
     "illustration-index",
     "table-index", "object-index", "user-index", "bibliography", "forms", "sequence-decls", "variable-decls",
 }  # fmt: skip
-_BLANK_TAGS = {"s", "tab", "line-break"}
 _SHAPE_TAGS = {
     "frame", "custom-shape", "g", "rect", "ellipse", "circle", "line", "polyline", "polygon", "path",
     "regular-polygon", "connector", "caption", "measure",
@@ -342,7 +341,7 @@ def read_text(element: Any, anchored: list[Any]) -> str:
         parts.append(part.text or "")
         for child in part:
             name = local_name(child)
-            if name in _BLANK_TAGS:
+            if name in ("s", "tab", "line-break"):
                 parts.append(" ")
             elif name == "note":
                 anchored.extend(child.iterfind("{*}note-body"))

@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 
 _PAGE_LOADER = Loader((".html",), ".web_page:load_web_page")
 _REDIRECTS = (301, 302, 303, 307, 308)
-_GONE = (404, 410)
 _MOST_REDIRECTS = 5
 _LARGEST_PAGE = 20_000_000  # in bytes
 _LARGEST_ROBOTS = 1_000_000
@@ -222,7 +221,7 @@ class _Crawler:
             return stamp.links or ()
         if reply.status != HTTPStatus.OK:
             answer = f"the server answers {_status(reply.status)}"
-            if source is None or reply.status not in _GONE:
+            if source is None or reply.status not in (404, 410):
                 raise IndexingError(f"cannot be read: {answer}")
             self._result.gone[source] = answer
             return ()
