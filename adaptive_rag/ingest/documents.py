@@ -223,10 +223,7 @@ class TextBuilder:
         self._records.append(Record(start, self.length, metadata, page))
 
     def mark_heading(self, title: str, level: int, *, offset: int | None = None) -> None:
-        """Note that a heading's text starts at `offset`, which defaults to the current end of the text.
-
-        Level 1 is the outermost.
-        """
+        """Note that a heading, on level 1 if outermost, starts at `offset`, or else at the end so far."""
         title = re.sub(r"\s+", " ", title).strip()
         if title:
             self._headings.append((self.length if offset is None else offset, level, title[:_LONGEST_TITLE]))

@@ -49,10 +49,7 @@ def load_odt(path: Path, builder: TextBuilder) -> None:
 
 
 def load_odp(path: Path, builder: TextBuilder) -> None:
-    """Write an OpenDocument presentation into `builder`: a slide is a page, and its title a heading.
-
-    Hidden slides are left out, and a note says so.
-    """
+    """Write the visible slides of a presentation: a slide is a page, and its title a heading."""
     with open_document(path, "presentation", builder) as (body, styles):
         _write_slides(body, styles, builder)
 

@@ -44,10 +44,7 @@ _NUMBER_FORMATS = {
 
 
 def load_pptx(path: Path, builder: TextBuilder) -> None:
-    """Write a presentation's slides into `builder`: a slide is a page, and its title a heading.
-
-    Hidden slides are left out, and a note says so.
-    """
+    """Write a presentation's visible slides into `builder`: a slide is a page, and its title a heading."""
     hidden = []
     left_out: Counter[str] = Counter()
     with open_archive(path, "a PowerPoint presentation", older=".ppt") as archive:

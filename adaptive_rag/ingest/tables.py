@@ -37,10 +37,7 @@ _write_json = json.JSONEncoder(ensure_ascii=False).encode
 
 
 def load_csv(path: Path, builder: TextBuilder) -> None:
-    """Write a record for each row of a CSV file; the first row names the columns.
-
-    Titles above that row become text.
-    """
+    """Write a record for each row of a CSV file; the first row below any titles names the columns."""
     text = decode(path.read_bytes(), builder)
     lines = text.lstrip("\n").split("\n")
     stated = _STATED_DELIMITER.fullmatch(lines[0])
