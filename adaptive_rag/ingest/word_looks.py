@@ -53,11 +53,7 @@ class WordLooks:
 
     def hides(self, run: Any, paragraph: Any) -> bool:
         """Return whether a run of a paragraph, or the paragraph's mark (given as its `w:pPr`), is hidden."""
-        settings = run.find(_RUN_SETTINGS)
-        direct, run_style = _Look(), _Look()
-        if settings is not None:
-            direct = _read_look(settings)
-            run_style = self._look(_style_name(settings, _RUN_STYLE))
+        direct, run_style = self._run_looks(run)
         paragraph_style = self._look(self._style_of(paragraph))
         # "Hidden" in the style of a run and in that of its paragraph cancel each other.
         hidden_by_styles = bool(run_style.hidden) != bool(paragraph_style.hidden)
@@ -73,14 +69,8 @@ class WordLooks:
         """Return whether all text of a paragraph is bold."""
         paragraph_style = self._look(self._style_of(paragraph))
         runs = [run for run in paragraph.iter(_RUN) if "".join(run.itertext(_TEXT)).strip()]
-        for run in runs:
-            look, settings = paragraph_style, run.find(_RUN_SETTINGS)
-            if settings is not None:
-                run_style = self._look(_style_name(settings, _RUN_STYLE))
-                look = _read_look(settings).over(run_style).over(paragraph_style)
-            if not look.bold:
-                return False
-        return bool(runs)
+        looks = (direct.over(style).over(paragraph_style) for direct, style in map(self._run_looks, runs))
+        return bool(runs) and all(look.bold for look in looks)
 
     def hides_mark(self, paragraph: Any) -> bool:
         """Return whether a paragraph's mark is hidden or deleted; Word does not count it in a list then."""
@@ -97,6 +87,13 @@ class WordLooks:
             for name in self.styles
             if any(style.find(first_row) is not None for style in self.inherited(name))
         }
+
+    def _run_looks(self, run: Any) -> tuple[_Look, _Look]:
+        """Return the looks that a run sets by itself and by its style."""
+        settings = run.find(_RUN_SETTINGS)
+        if settings is None:
+            return _Look(), _Look()
+        return _read_look(settings), self._look(_style_name(settings, _RUN_STYLE))
 
     def _style_of(self, paragraph: Any) -> str:
         settings = paragraph.find(_PARAGRAPH_SETTINGS)
