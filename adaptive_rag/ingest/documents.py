@@ -285,7 +285,10 @@ class TextBuilder:
 
     def build(self, source: str, content_hash: str) -> SourceText:
         """Build the source text from what was collected."""
-        notes = [*self.notes, hidden] if (hidden := _note_hidden(self.hidden_words)) else self.notes
+        notes = list(self.notes)
+        if count := self.hidden_words:
+            one, many = "word that the document hides was", "words that the document hides were"
+            notes.append(f"{count:,} {one if count == 1 else many} left out")
         return SourceText(
             source=source,
             text=self.text,
@@ -303,13 +306,6 @@ class TextBuilder:
             else (),
             ocr=tuple(self._ocr),
         )
-
-
-def _note_hidden(words: int) -> str:
-    """Return the note on words that a reader does not see; "" if there are none."""
-    if words == 1:
-        return "1 word that the document hides was left out"
-    return f"{words:,} words that the document hides were left out" if words else ""
 
 
 def printable(name: str) -> str:

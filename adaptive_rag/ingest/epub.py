@@ -46,19 +46,15 @@ def load_epub(path: Path, builder: TextBuilder) -> None:
             raise IndexingError("is protected against copying: its chapters are encrypted")
         missing = [chapter for chapter in chapters if chapter not in names]
         labels = _read_labels(archive, items.values(), posixpath.dirname(book))
-        for chapter in chapters:
-            if chapter not in missing:
-                _write_chapter(archive.read(chapter), labels.get(chapter, ""), builder)
+        for chapter in (chapter for chapter in chapters if chapter not in missing):
+            page, label = archive.read(chapter), labels.get(chapter, "")
+            if label and not _HEADING.search(page):
+                builder.mark_heading(label, 1)
+            declared = _ENCODING.match(page)
+            write_page(page, declared[1].decode() if declared else "utf-8", builder)
     builder.metadata.pop("encoding", None)  # it would be the encoding of one chapter only
     if missing:
         builder.notes.append(f"{len(missing)} of {len(chapters)} chapters are missing in the file")
-
-
-def _write_chapter(page: bytes, label: str, builder: TextBuilder) -> None:
-    if label and not _HEADING.search(page):
-        builder.mark_heading(label, 1)
-    declared = _ENCODING.match(page)
-    write_page(page, declared[1].decode() if declared else "utf-8", builder)
 
 
 def _chapters(package: Any, items: dict[str, Any], folder: str) -> Iterator[str]:
