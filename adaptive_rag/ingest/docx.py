@@ -89,7 +89,7 @@ def load_docx(path: Path, builder: TextBuilder) -> None:
     with open_archive(path, "a Word document", older=".doc") as archive:
         try:
             main = find_part(read_links(archive), "officeDocument") or ""
-            document = parse_xml(read_transitional(archive, main))
+            document: Any = parse_xml(read_transitional(archive, main))
             parts = WordParts(archive, main, builder)
             if not _DOCUMENT_TYPE.fullmatch(parts.content_type(main)):
                 raise ValueError("not the main part of a Word document")
