@@ -33,14 +33,8 @@ _UNCHECKED_SIZE = 10_000_000
 _MOST_FOLDERS = 20
 _ENCRYPTED = 1  # the bit of an entry's flags
 _BAD_ARCHIVE = (
-    zipfile.BadZipFile,
-    tarfile.TarError,
-    zlib.error,
-    LZMAError,
-    EOFError,
-    ValueError,
-    RuntimeError,
-)
+    zipfile.BadZipFile, tarfile.TarError, zlib.error, LZMAError, EOFError, ValueError, RuntimeError
+)  # fmt: skip
 
 
 class _Member(NamedTuple):
@@ -165,31 +159,23 @@ class _Archive:
     """
 
     def __init__(self, path: Path) -> None:
-        self._opened = _open(path)
-        self._remaining = _members(self._opened)
+        self.opened = _open(path)
+        self._remaining = _members(self.opened)
         self._found: dict[str, _Member] = {}
 
-    def close(self) -> None:
-        """Close the archive's file."""
-        self._opened.close()
-
     def open_member(self, name: str) -> IO[bytes]:
-        """Open one of the archive's files for reading.
-
-        Raises:
-            IndexingError: the archive holds no such file, or asks for a password.
-        """
+        """Open one of the archive's files for reading."""
         while name not in self._found and (member := next(self._remaining, None)):
             self._found.setdefault(PurePosixPath(member.name).as_posix(), member)
         if name not in self._found:
             raise IndexingError("is no longer in its archive")
         entry = self._found[name].entry
-        if isinstance(self._opened, zipfile.ZipFile) and isinstance(entry, zipfile.ZipInfo):
+        if isinstance(self.opened, zipfile.ZipFile) and isinstance(entry, zipfile.ZipInfo):
             if entry.flag_bits & _ENCRYPTED:
                 raise IndexingError("asks for a password. Unpack it yourself")
-            return self._opened.open(entry)
-        assert isinstance(self._opened, tarfile.TarFile) and isinstance(entry, tarfile.TarInfo)
-        file = self._opened.extractfile(entry)
+            return self.opened.open(entry)
+        assert isinstance(self.opened, tarfile.TarFile) and isinstance(entry, tarfile.TarInfo)
+        file = self.opened.extractfile(entry)
         assert file is not None  # extractfile returns None only for entries that are not ordinary files
         return file
 
@@ -211,7 +197,7 @@ def _reused_archive(path: Path) -> Iterator[_Archive]:
         if last_key == key:
             reused = last
         else:
-            last.close()
+            last.opened.close()
     with _translated_errors():
         archive = reused or _Archive(path)
         try:
@@ -224,7 +210,7 @@ def _reused_archive(path: Path) -> Iterator[_Archive]:
             if is_sound and not _last:
                 _last.append((key, archive))
             else:
-                archive.close()
+                archive.opened.close()
 
 
 def _open(path: Path) -> zipfile.ZipFile | tarfile.TarFile:
@@ -233,7 +219,6 @@ def _open(path: Path) -> zipfile.ZipFile | tarfile.TarFile:
 
 @contextmanager
 def _translated_errors() -> Iterator[None]:
-    """Translate the errors of the archive libraries."""
     try:
         yield
     except IndexingError:

@@ -21,7 +21,6 @@ _ATTRIBUTE = re.compile(r":([\w-]+):[ \t]+(\S.*)")
 _COLUMNS = re.compile(r"cols=\"?([^\"\]]*)")
 # What begins a cell: "|", "2+|" (two columns wide), "a|" (with a style).
 _CELL = re.compile(r"(?:(?:^|(?<=[ \t]))(?:(\d+)[+*])?(?:\.\d+\+)?[<^>]?(?:\.[<^>])?[adehlmsv]?)?(?<!\\)\|")
-_TABLE = "|==="
 
 
 def load_asciidoc(path: Path, builder: TextBuilder) -> None:
@@ -36,7 +35,7 @@ def load_asciidoc(path: Path, builder: TextBuilder) -> None:
     columns = end = 0
     while end < len(lines):
         start, line, end = end, lines[end], end + 1
-        if (fence := _FENCE.fullmatch(line)) or line.startswith(_TABLE):
+        if (fence := _FENCE.fullmatch(line)) or line.startswith("|==="):
             closing = fence[1] if fence else line.rstrip()
             while end < len(lines) and lines[end].rstrip() != closing:
                 end += 1

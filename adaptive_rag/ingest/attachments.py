@@ -25,12 +25,8 @@ def add_attachment(
 ) -> None:
     """Read an attachment with the loader of its kind; note it if it cannot be read.
 
-    Args:
-        data: its content; None if it is not a file.
-        name: its name, without folders.
-        builder: the builder of the file that it is attached to.
-        level: the level of its heading, which is its name.
-        metadata: metadata that its chunks carry in addition to their own.
+    Its heading, of this level, is its name, which has no folders. Its content is None if it is not a file.
+    Its chunks carry `metadata` in addition to their own.
     """
     inner = _read(data, name, builder)
     if inner is not None and inner.length:

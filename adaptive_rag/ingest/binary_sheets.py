@@ -21,7 +21,6 @@ from adaptive_rag.ingest.documents import TextBuilder
 from adaptive_rag.ingest.sheet_grid import Grid
 from adaptive_rag.ingest.sheets import Sheet, add_sheets
 
-_SUFFIXES = (".xls", ".xlsb")
 # The library keeps every cell up to the last row and column in memory.
 _MAX_CELLS = 20_000_000
 
@@ -29,7 +28,7 @@ _MAX_CELLS = 20_000_000
 def load_workbook(path: Path, builder: TextBuilder) -> None:
     """Write the rows of a workbook's sheets into `builder`; hidden sheets are noted and left out."""
     try:
-        if path.suffix.lower() in _SUFFIXES:
+        if path.suffix.lower() in (".xls", ".xlsb"):
             book = CalamineWorkbook.from_path(path)
         else:  # the library relies on the suffix, which is wrong
             book = CalamineWorkbook.from_filelike(BytesIO(path.read_bytes()))

@@ -217,8 +217,7 @@ class _ChunkSizer:
         """Return the share of a chunk that some units fill; `first_new` is in no earlier chunk."""
         tokens = last.tokens_after - first.tokens_before
         return max(
-            (last.end - first.start) / self.size,
-            tokens / self._token_room(first.start, first_new.start),
+            (last.end - first.start) / self.size, tokens / self._token_room(first.start, first_new.start)
         )
 
     def fits(self, start: int, end: int) -> bool:

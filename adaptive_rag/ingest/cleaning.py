@@ -11,14 +11,8 @@ from collections.abc import Iterable
 _LIGATURES = {chr(code): unicodedata.normalize("NFKC", chr(code)) for code in range(0xFB00, 0xFB07)}
 # TeX sets an accent as a separate character before its letter: "D¨uhring".
 _ACCENTS = {
-    "¨": "\u0308",
-    "´": "\u0301",
-    "`": "\u0300",
-    "ˆ": "\u0302",
-    "˜": "\u0303",
-    "ˇ": "\u030c",
-    "¸": "\u0327",
-}
+    "¨": "\u0308", "´": "\u0301", "`": "\u0300", "ˆ": "\u0302", "˜": "\u0303", "ˇ": "\u030c", "¸": "\u0327",
+}  # fmt: skip
 _TO_CLEAN = re.compile(
     r"(?P<ligature>[\ufb00-\ufb06])"
     r"|(?P<form>[\ufb1d-\ufdff\ufe70-\ufefc]+)"
@@ -47,11 +41,11 @@ def clean(text: str) -> str:
 
 
 def _clean_match(match: re.Match[str]) -> str:
-    """Return what replaces a match of `_TO_CLEAN`."""
     if match["ligature"]:
         return _LIGATURES[match[0]]
     if match["form"]:  # the initial, medial or final form of an Arabic letter
-        return "".join(map(_letters_of, match[0]))
+        # without the blank that carries a mark without a letter
+        return "".join(unicodedata.normalize("NFKC", form).lstrip(" ") for form in match[0])
     if match["small"]:  # an old-style figure or a small capital in Adobe's private codes: "\uf761" is an "a"
         return chr(ord(match[0]) - 0xF700)
     if accented := match["accent"]:
@@ -61,10 +55,6 @@ def _clean_match(match: re.Match[str]) -> str:
     if match["leader"]:
         return "… "
     return " " if match["blanks"] else ""
-
-
-def _letters_of(form: str) -> str:
-    return unicodedata.normalize("NFKC", form).lstrip(" ")  # the blank that carries a mark without a letter
 
 
 class Vocabulary:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import zipfile
-from pathlib import Path
+from typing import BinaryIO
 
 from adaptive_rag.errors import IndexingError
 
@@ -37,46 +37,45 @@ _TEXT_STARTS = (
 )
 
 
-def kind_by_content(path: Path) -> str | None:
+def kind_by_content(file: BinaryIO, suffix: str = "") -> str | None:
     """Return the kind of loader for a file's content; None if its bytes do not show it.
 
     Raises:
         IndexingError: it is encrypted.
     """
-    with path.open("rb") as file:
-        first = file.read(_FIRST_BYTES)
+    first = file.read(_FIRST_BYTES)
     if first.startswith(_OLE):
-        return _kind_of_ole(path)
+        return _kind_of_ole(file)
     # Mail and web servers add lines of their own before the PDF header.
-    if path.suffix.lower() == ".pdf" and b"%PDF-" in first:
+    if suffix == ".pdf" and b"%PDF-" in first:
         return "PDF"
     if first.startswith(b"PK"):
-        return _kind_of_package(path)
+        return _kind_of_package(file)
     text = first.removeprefix(b"\xef\xbb\xbf").lstrip()
     if kind := next((kind for pattern, kind in _TEXT_STARTS if pattern.match(text)), None):
         return kind
-    is_doc = path.suffix.lower() in (".doc", ".dot")
+    is_doc = suffix in (".doc", ".dot")
     return "text" if is_doc and text and not _CONTROL_BYTES.search(text) else None
 
 
-def _kind_of_ole(path: Path) -> str | None:
+def _kind_of_ole(file: BinaryIO) -> str | None:
     """Return the kind of an OLE file by its streams; None if none is known."""
     import olefile  # type: ignore[import-untyped]
     from olefile.olefile import OleFileError  # type: ignore[import-untyped]
 
     try:
-        with olefile.OleFileIO(path) as file:
-            if file.exists("EncryptedPackage") or file.exists("EncryptionInfo"):
+        with olefile.OleFileIO(file) as container:
+            if container.exists("EncryptedPackage") or container.exists("EncryptionInfo"):
                 raise IndexingError("asks for a password. Save it without one")
-            return next((kind for name, kind in _OLE_STREAMS.items() if file.exists(name)), None)
+            return next((kind for name, kind in _OLE_STREAMS.items() if container.exists(name)), None)
     except OleFileError:  # the loader reports what is wrong
         return None
 
 
-def _kind_of_package(path: Path) -> str | None:
+def _kind_of_package(file: BinaryIO) -> str | None:
     """Return the kind of a ZIP-based document by its parts; None if none is known."""
     try:
-        with zipfile.ZipFile(path) as archive:
+        with zipfile.ZipFile(file) as archive:
             names = archive.namelist()
             if "mimetype" in names:
                 with archive.open("mimetype") as part:

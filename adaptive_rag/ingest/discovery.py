@@ -57,13 +57,12 @@ def discover(
         ConfigurationError: a folder cannot be read.
     """
     roots: list[str] | None = None
-    confined: Confined | None = None
+    confined = paths if isinstance(paths, Confined) else None
     if isinstance(paths, Confined):
-        confined = paths
-        roots = [os.path.realpath(os.path.expanduser(root)) for root in confined.roots]
-        for confined_path in confined.paths:
+        roots = [os.path.realpath(os.path.expanduser(root)) for root in paths.roots]
+        for confined_path in paths.paths:
             _refuse_outside(confined_path, roots)
-        paths = confined.paths
+        paths = paths.paths
     requested = [paths] if isinstance(paths, str | Path) else list(paths)
     if not requested:
         raise InputError("No path was given. Give a file, a folder or a pattern: 'docs/*.pdf'.")
@@ -157,7 +156,6 @@ def _name_file(path: Path) -> SourceFile:
 
 
 def _before_wildcard(path: Path) -> list[str]:
-    """Return the parts of a path before its first wildcard."""
     return list(itertools.takewhile(lambda part: not glob.has_magic(part), path.parts))
 
 

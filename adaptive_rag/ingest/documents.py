@@ -223,10 +223,7 @@ class TextBuilder:
         self._records.append(Record(start, self.length, metadata, page))
 
     def mark_heading(self, title: str, level: int, *, offset: int | None = None) -> None:
-        """Note that a heading's text starts at `offset`, which defaults to the current end of the text.
-
-        Level 1 is the outermost.
-        """
+        """Note that a heading, on level 1 if outermost, starts at `offset`, or else at the end so far."""
         title = re.sub(r"\s+", " ", title).strip()
         if title:
             self._headings.append((self.length if offset is None else offset, level, title[:_LONGEST_TITLE]))
@@ -288,7 +285,10 @@ class TextBuilder:
 
     def build(self, source: str, content_hash: str) -> SourceText:
         """Build the source text from what was collected."""
-        notes = [*self.notes, hidden] if (hidden := _note_hidden(self.hidden_words)) else self.notes
+        notes = list(self.notes)
+        if count := self.hidden_words:
+            one, many = "word that the document hides was", "words that the document hides were"
+            notes.append(f"{count:,} {one if count == 1 else many} left out")
         return SourceText(
             source=source,
             text=self.text,
@@ -306,13 +306,6 @@ class TextBuilder:
             else (),
             ocr=tuple(self._ocr),
         )
-
-
-def _note_hidden(words: int) -> str:
-    """Return the note on words that a reader does not see; "" if there are none."""
-    if words == 1:
-        return "1 word that the document hides was left out"
-    return f"{words:,} words that the document hides were left out" if words else ""
 
 
 def printable(name: str) -> str:

@@ -4,28 +4,34 @@ from __future__ import annotations
 
 import re
 import zipfile
-from collections.abc import Collection, Iterable, Iterator, Mapping
-from io import BytesIO
+from collections.abc import Collection, Iterable, Iterator
 from itertools import islice, takewhile
 from pathlib import Path
+from string import ascii_letters, digits
 from typing import Any, NamedTuple
 
-import docx
-from docx.opc.exceptions import OpcError
+from docx.opc.package import OpcPackage
+from docx.oxml import parse_xml
 from docx.oxml.exceptions import XmlchemyError
 from docx.oxml.ns import qn
-from lxml import etree
+from docx.parts.styles import StylesPart
 
 from adaptive_rag.ingest.documents import TextBuilder
 from adaptive_rag.ingest.equations import read_equation
 from adaptive_rag.ingest.numbering import BULLET, DEEPEST, Numbering
-from adaptive_rag.ingest.package import note_core, open_archive, read_transitional, read_xml
+from adaptive_rag.ingest.package import (
+    find_part,
+    note_core,
+    open_archive,
+    read_links,
+    read_transitional,
+    read_xml,
+)
 from adaptive_rag.ingest.page_headers import add_page_edges
 from adaptive_rag.ingest.superscripts import raise_digits
 from adaptive_rag.ingest.table_cells import Rows, add_table
 from adaptive_rag.ingest.word_looks import WordLooks
 from adaptive_rag.ingest.word_parts import DRAWN, WordParts
-from adaptive_rag.ingest.word_symbols import read_symbol
 
 _PARAGRAPH, _RUN, _TABLE, _ROW, _CELL = map(qn, ("w:p", "w:r", "w:tbl", "w:tr", "w:tc"))
 _REFERENCES = {qn(f"w:{kind}Reference"): kind for kind in ("footnote", "endnote")}
@@ -42,8 +48,6 @@ _HEADING = re.compile(r"heading\s*([1-9])|title$", re.IGNORECASE)
 # In a document without styles for headings: "§ 7 Illness and holiday", but not "Please bring your own cup."
 _BOLD_HEADING = re.compile(r"(?=.*[^\W\d_]{2}).{1,150}(?<![.,;])")
 _BOLD_LEVEL = 2  # below a title
-# Styles inherit: "My chapter" from "Heading 1". This limit ends a cycle of styles.
-_LONGEST_INHERITANCE = 10
 _NO_LIST = "0"
 _LIST = f"{qn('w:pPr')}/{qn('w:numPr')}"
 _NUMBER, _DEPTH, _VALUE = map(qn, ("w:numId", "w:ilvl", "w:val"))
@@ -53,12 +57,20 @@ _COLUMN_NAME = re.compile(r"[^\W\d_][^\d£$€%.,;]{0,40}\d{0,2}")
 # A row of two cells is understood without column names.
 _UNNAMED_COLUMNS = 2
 _NUMBERING = "word/numbering.xml"
-_CONTENT_TYPES = "[Content_Types].xml"
-_DOCUMENT_TYPE = rb"application/vnd.openxmlformats-officedocument.wordprocessingml.document.main+xml"
-_OTHER_WORD_TYPES = re.compile(
-    rb"application/vnd\.(?:ms-word\.(?:document|template)\.macroEnabled(?:Template)?|"
-    rb"openxmlformats-officedocument\.wordprocessingml\.template)\.main\+xml"
+_DOCUMENT_TYPE = re.compile(
+    r"application/vnd\.(?:ms-word\.(?:document|template)\.macroEnabled(?:Template)?|"
+    r"openxmlformats-officedocument\.wordprocessingml\.(?:document|template))\.main\+xml"
 )
+# The characters that Word stores as a font and a code: "μ" is code F06D of the font Symbol.
+_GREEK = dict(zip(ascii_letters, "αβχδεφγηιϕκλμνοπθρστυϖωξψζΑΒΧΔΕΦΓΗΙϑΚΛΜΝΟΠΘΡΣΤΥςΩΞΨΖ", strict=True))
+_SYMBOLS = {
+    "Symbol": _GREEK
+    | dict(zip(digits, digits, strict=True))
+    | dict(zip("\xa2\xa3\xa5\xac\xae\xb0\xb1\xb2\xb3\xb4\xb7\xb8\xb9\xbb\xd6\xd7\xde\xe5\xf2",
+               "′≤∞←→°±″≥×•÷≠≈√⋅⇒∑∫", strict=True)),
+    "Wingdings": {"\xa7": "▪", "\xa8": "☐", "\xe0": "→", "\xfb": "✗", "\xfc": "✓", "\xfd": "☒", "\xfe": "☑"},
+    "Wingdings 2": {"P": "✓", "R": "☑", "S": "☒", "\xa3": "☐"},
+}  # fmt: skip
 
 
 class _Style(NamedTuple):
@@ -76,69 +88,46 @@ def load_docx(path: Path, builder: TextBuilder) -> None:
     """Write a Word document's text and headings into `builder`."""
     with open_archive(path, "a Word document", older=".doc") as archive:
         try:
-            document = docx.Document(_copy_text_parts(archive))
-            root = read_xml(archive, _NUMBERING) if _NUMBERING in archive.namelist() else None
-            numbering = Numbering(root)
-            styles = {style.style_id: _read_style(style, numbering) for style in document.styles}
-            looks = WordLooks(document.styles.element, document.element)
-            reader = _Reader(
-                styles, numbering, looks, WordParts(archive, document.part.partname[1:], builder)
-            )
+            main = find_part(read_links(archive), "officeDocument") or ""
+            document: Any = parse_xml(read_transitional(archive, main))
+            parts = WordParts(archive, main, builder)
+            if not _DOCUMENT_TYPE.fullmatch(parts.content_type(main)):
+                raise ValueError("not the main part of a Word document")
+            if styles_part := find_part(parts.links, "styles"):
+                styles = parse_xml(read_transitional(archive, styles_part))
+            else:
+                styles = StylesPart.default(OpcPackage()).element
+            numbering = Numbering(read_xml(archive, _NUMBERING) if _NUMBERING in archive.namelist() else None)
+            reader = _Reader(numbering, WordLooks(styles, document), parts)
             reader.read_notes(archive)
-            reader.write_page_edges(document.element.body)
-            reader.find_bold_headings(document.element.body)
-            reader.write(document.element.body)
+            reader.write_page_edges(document.body)
+            reader.find_bold_headings(document.body)
+            reader.write(document.body)
             note_core(archive, builder)
-            reader.finish()
-        except (OpcError, XmlchemyError) as error:
+            parts.finish()
+        except XmlchemyError as error:
             raise ValueError(str(error)) from error
 
 
-def _copy_text_parts(archive: zipfile.ZipFile) -> BytesIO:
-    """Copy the document without its pictures, which python-docx would hold in memory.
-
-    Only the links to the text and its styles are kept, so that a link to a missing picture does no harm.
-    """
-    buffer = BytesIO()
-    with zipfile.ZipFile(buffer, "w") as copy:
-        for name in archive.namelist():
-            if name.endswith(".rels"):
-                links = read_xml(archive, name)
-                for link in list(links):
-                    if not link.get("Type", "").endswith(("/officeDocument", "/styles")):
-                        links.remove(link)
-                copy.writestr(name, etree.tostring(links))
-            elif name.endswith(".xml"):
-                part = read_transitional(archive, name)
-                # python-docx accepts a template or a document with macros if its type is that of a document.
-                if name == _CONTENT_TYPES:
-                    part = _OTHER_WORD_TYPES.sub(_DOCUMENT_TYPE, part)
-                copy.writestr(name, part)
-    return buffer
-
-
-def _read_style(style: Any, numbering: Numbering) -> _Style:
+def _read_style(inherited: Iterable[Any], numbering: Numbering) -> _Style:
     """Return the settings of a style, its own or else those that it inherits.
 
     Word names its built-in styles in English, whatever the language of its interface.
     """
     level = number = None
     is_settled, depth = False, 0
-    for _ in range(_LONGEST_INHERITANCE):
+    for style in inherited:
         if number is None:
-            number, depth_in_list = _read_list_settings(style.element)
+            number, depth_in_list = _read_list_settings(style)
             depth = depth_in_list or 0
             if number and depth_in_list is None:
-                depth = numbering.depth_of(number, style.style_id)
+                depth = numbering.depth_of(number, style.styleId)
         if not is_settled:
-            outline = style.element.xpath("./w:pPr/w:outlineLvl/@w:val")
-            if match := _HEADING.match(style.name or ""):
+            outline = style.xpath("./w:pPr/w:outlineLvl/@w:val")
+            if match := _HEADING.match(style.name_val or ""):
                 level, is_settled = int(match[1] or 1), True
             elif outline:
                 level, is_settled = (int(outline[0]) + 1 if outline[0] in tuple("012345678") else None), True
-        style = getattr(style, "base_style", None)
-        if style is None:
-            break
     return _Style(level, number, depth)
 
 
@@ -153,10 +142,8 @@ def _read_list_settings(element: Any) -> tuple[str | None, int | None]:
 class _Reader:
     """Reads paragraphs and tables in document order, since list numbers depend on the order."""
 
-    def __init__(
-        self, styles: Mapping[str, _Style], numbering: Numbering, looks: WordLooks, parts: WordParts
-    ) -> None:
-        self._styles = styles
+    def __init__(self, numbering: Numbering, looks: WordLooks, parts: WordParts) -> None:
+        self._styles = {name: _read_style(looks.inherited(name), numbering) for name in looks.styles}
         self._numbering = numbering
         self._looks = looks
         self._parts = parts
@@ -195,10 +182,6 @@ class _Reader:
                 self._bold_headings.add(block)
             if text or block.tag == _TABLE:
                 is_above_text = not is_bold
-
-    def finish(self) -> None:
-        """Write the embedded files, and note what was left out."""
-        self._parts.finish()
 
     def write(self, element: Iterable[Any]) -> None:
         """Write each paragraph and table, with heading levels and list markers.
@@ -366,7 +349,6 @@ def _have_all(row: Any, element_path: str, property_path: str) -> bool:
 
 
 def _continues_cell_above(cell: Any) -> bool:
-    """Return whether a cell is merged with the cell above it."""
     return bool(cell.xpath("./w:tcPr/w:vMerge[not(@w:val) or @w:val='continue']"))
 
 
@@ -375,9 +357,17 @@ def _read_characters(part: Any) -> str:
     if part.tag == _EQUATION:
         return f" {read_equation(part)} "
     if part.tag == _SYMBOL:
-        return read_symbol(part.get(qn("w:font"), ""), part.get(qn("w:char"), "FFFD"))
+        return _read_symbol(part.get(qn("w:font"), ""), part.get(qn("w:char"), "FFFD"))
     text = "" if part.tag == _PARAGRAPH else part.text or _CHARACTERS[part.tag]
     return text if part.getparent().find(_SUPERSCRIPT) is None else raise_digits(text)
+
+
+def _read_symbol(font: str, code: str) -> str:
+    """Return the character of a hexadecimal code, which may be shifted into Unicode's private area."""
+    number = int(code, 16)
+    if 0xF000 <= number <= 0xF0FF or font in _SYMBOLS:
+        return _SYMBOLS.get(font, {}).get(chr(number & 0xFF), "\N{REPLACEMENT CHARACTER}")
+    return chr(number)
 
 
 def _find(element: Iterable[Any], *tags: str) -> Iterator[Any]:

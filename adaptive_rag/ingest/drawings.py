@@ -19,6 +19,16 @@ _PARAGRAPH_TAGS = (
 )
 
 
+def find_shapes(element: Any) -> Iterator[Any]:
+    """Yield the boxes and frames inside an element or None; alternatives for other programs are skipped."""
+    for child in element if element is not None else ():
+        name = local_name(child)
+        if name in ("sp", "graphicFrame"):
+            yield child
+        elif name != "Fallback":
+            yield from find_shapes(child)
+
+
 def read_paragraphs(element: Any) -> Iterator[tuple[str, Any]]:
     """Yield the text and the properties (or None) of each paragraph that has text."""
     for paragraph in element.iter(*_PARAGRAPH_TAGS):
@@ -170,11 +180,8 @@ def _read_points(element: Any, since_1904: bool = False) -> dict[int, str]:
     for point in element.iter("{*}pt"):
         text = " ".join((point.findtext("{*}v") or point.text or "").split())
         with suppress(ValueError):  # the text is not a number
-            text = (
-                show_number(text, point.get("formatCode") or number_format, since_1904=since_1904)
-                if number_format
-                else text
-            )
+            if number_format:
+                text = show_number(text, point.get("formatCode") or number_format, since_1904=since_1904)
         if text:
             texts[int(point.get("idx", 0))] = text
     return texts

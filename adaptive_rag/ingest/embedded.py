@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 import zipfile
 from collections import Counter
 from io import BytesIO
@@ -37,7 +36,7 @@ class EmbeddedFiles:
         """Note a file that the document shows here, and the program that wrote it."""
         self._programs.setdefault(part, program)
 
-    def write(self, level: int = 1) -> None:
+    def write(self) -> None:
         """Write the files as attachments, and note which files are not read."""
         parts = set(self._archive.namelist())
         for index, (part, program) in enumerate(self._programs.items()):
@@ -47,12 +46,12 @@ class EmbeddedFiles:
             elif index >= _MOST or self._archive.getinfo(part).file_size > LARGEST:
                 self._left_out[f"{name} (too large or too many)"] += 1
             else:
-                self._write_file(part, name, program, level)
+                self._write_file(part, name, program)
         if self._left_out:
             names = (f"{name} ({count})" if count > 1 else name for name, count in self._left_out.items())
             self._builder.notes.append(f"embedded files were left out: {', '.join(names)}")
 
-    def _write_file(self, part: str, name: str, program: str, level: int) -> None:
+    def _write_file(self, part: str, name: str, program: str) -> None:
         """Write one file as an attachment; its kind comes from its name, else from its content."""
         stored_name = ""
         try:
@@ -60,7 +59,7 @@ class EmbeddedFiles:
                 data, stored_name = _unwrap(self._archive.read(part))
                 name = stored_name or name
                 has_loader = find_loader(Path(name)) is not None
-                kind = None if has_loader else _detect_kind(data)
+                kind = None if has_loader else kind_by_content(BytesIO(data))
         except IndexingError as error:
             self._left_out[f"{name} ({error})"] += 1
             return
@@ -69,14 +68,7 @@ class EmbeddedFiles:
         elif not has_loader:
             self._left_out[stored_name or program or name] += 1
             return
-        add_attachment(data, name, self._builder, level, {})
-
-
-def _detect_kind(data: bytes) -> str | None:
-    with tempfile.TemporaryDirectory() as folder:
-        copy = Path(folder, "file")
-        copy.write_bytes(data)
-        return kind_by_content(copy)
+        add_attachment(data, name, self._builder, 1, {})
 
 
 def _unwrap(data: bytes) -> tuple[bytes, str]:

@@ -40,23 +40,21 @@ def load_epub(path: Path, builder: TextBuilder) -> None:
         items = {item.get("id"): item for item in package.iterfind("{*}manifest/{*}item")}
         chapters = list(_chapters(package, items, posixpath.dirname(book)))
         names = archive.namelist()
-        if _ENCRYPTION in names and _find_encrypted(archive).intersection(chapters):
+        marks = read_xml(archive, _ENCRYPTION).iter("{*}CipherReference") if _ENCRYPTION in names else ()
+        encrypted = {unquote(mark.get("URI", "")) for mark in marks}  # without copy protection: fonts at most
+        if encrypted.intersection(chapters):
             raise IndexingError("is protected against copying: its chapters are encrypted")
         missing = [chapter for chapter in chapters if chapter not in names]
         labels = _read_labels(archive, items.values(), posixpath.dirname(book))
-        for chapter in chapters:
-            if chapter not in missing:
-                _write_chapter(archive.read(chapter), labels.get(chapter, ""), builder)
+        for chapter in (chapter for chapter in chapters if chapter not in missing):
+            page, label = archive.read(chapter), labels.get(chapter, "")
+            if label and not _HEADING.search(page):
+                builder.mark_heading(label, 1)
+            declared = _ENCODING.match(page)
+            write_page(page, declared[1].decode() if declared else "utf-8", builder)
     builder.metadata.pop("encoding", None)  # it would be the encoding of one chapter only
     if missing:
         builder.notes.append(f"{len(missing)} of {len(chapters)} chapters are missing in the file")
-
-
-def _write_chapter(page: bytes, label: str, builder: TextBuilder) -> None:
-    if label and not _HEADING.search(page):
-        builder.mark_heading(label, 1)
-    declared = _ENCODING.match(page)
-    write_page(page, declared[1].decode() if declared else "utf-8", builder)
 
 
 def _chapters(package: Any, items: dict[str, Any], folder: str) -> Iterator[str]:
@@ -82,13 +80,6 @@ def _read_labels(archive: zipfile.ZipFile, items: Any, folder: str) -> dict[str,
                 target = _resolve(posixpath.dirname(part), link.get("src" if is_ncx else "href", ""))
                 labels.setdefault(target, " ".join("".join(label.itertext()).split()))
     return labels
-
-
-def _find_encrypted(archive: zipfile.ZipFile) -> set[str]:
-    """Return the encrypted parts; in a book without copy protection, these can be its fonts."""
-    return {
-        unquote(each.get("URI", "")) for each in read_xml(archive, _ENCRYPTION).iter("{*}CipherReference")
-    }
 
 
 def _resolve(folder: str, target: str) -> str:

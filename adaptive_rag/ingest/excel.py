@@ -17,8 +17,8 @@ from typing import Any
 from lxml import etree
 
 from adaptive_rag.ingest.documents import TextBuilder
+from adaptive_rag.ingest.drawings import find_shapes, read_drawn
 from adaptive_rag.ingest.embedded import EmbeddedFiles
-from adaptive_rag.ingest.excel_parts import SheetParts, read_sheet_parts
 from adaptive_rag.ingest.number_formats import BUILT_IN, show_number
 from adaptive_rag.ingest.package import (
     find_part,
@@ -27,6 +27,7 @@ from adaptive_rag.ingest.package import (
     note_core,
     open_archive,
     open_main,
+    read_links,
     read_xml,
 )
 from adaptive_rag.ingest.page_headers import tell_apart
@@ -94,18 +95,45 @@ class _Workbook:
             if link.kind not in ("worksheet", "chartsheet"):  # others contain macros or a dialog
                 self.unread[f"{link.kind.removeprefix('xl').lower().removesuffix('sheet')} sheet"] += 1
                 continue
-            parts = read_sheet_parts(self._archive, link.target)
-            self.unread.update(+Counter(chart=parts.charts_without_values, comment=parts.comments))
-            for part in parts.embedded:
-                self._embedded.add(part)
+            grid = Grid()
+            shapes = self._read_parts(link.target, grid)
             if link.kind == "worksheet":
-                yield self._read_grid(link.target, parts).to_sheet(name, self.hidden, parts.shapes)
-            else:
-                yield Sheet(name, [], [], tuple(parts.shapes))
+                self._read_grid(link.target, grid, shapes)
+            yield grid.to_sheet(name, self.hidden, shapes)
 
-    def _read_grid(self, part: str, parts: SheetParts) -> Grid:
-        """Read the cells of a sheet; the texts of its page headers are added to `parts`."""
-        grid = Grid(filtered=parts.filtered)
+    def _read_parts(self, sheet: str, grid: Grid) -> list[str]:
+        """Read the comments, files and tables of a sheet; return the texts of its boxes and charts."""
+        shapes, unread = list[str](), Counter(chart=0, comment=0)
+        names = set(self._archive.namelist())
+        for link in read_links(self._archive, sheet).values():
+            if link.kind in ("oleObject", "package"):
+                self._embedded.add(link.target)
+            if link.kind not in ("drawing", "comments", "table") or link.target not in names:
+                continue
+            root = read_xml(self._archive, link.target, recover=True)
+            if root is None:
+                continue
+            match link.kind:
+                case "drawing":
+                    links = read_links(self._archive, link.target)
+                    for shape in find_shapes(root):
+                        kind, texts = read_drawn(self._archive, links, shape)
+                        # a chart without values has no table
+                        unread["chart"] += kind == "chart" and not any("\n" in text for text in texts)
+                        shapes += ["\n".join(texts)] if texts else []
+                case "comments":
+                    unread["comment"] += sum(1 for _ in root.iter("{*}comment"))
+                case "table":
+                    if root.get("headerRowCount", "1") != "0":  # its first row names its columns
+                        (left, top), (right, _) = _parse_area(root.get("ref", ""))
+                        columns = range(left, min(right, LAST_COLUMN) + 1)
+                        grid.bold.setdefault(top, set()).update(columns)
+                    grid.filtered |= root.find(".//{*}filterColumn") is not None
+        self.unread.update(+unread)
+        return shapes
+
+    def _read_grid(self, part: str, grid: Grid, shapes: list[str]) -> None:
+        """Read the cells of a sheet into `grid`; the texts of its page headers are added to `shapes`."""
         tags = tuple("{*}" + tag for tag in ("row", "col", "mergeCell", "filterColumn", "headerFooter"))
         with self._archive.open(part) as file:
             parsed = etree.iterparse(file, tag=tags, resolve_entities=False, no_network=True)
@@ -122,14 +150,10 @@ class _Workbook:
                         lines = (line for each in element for line in _split_header(each.text or ""))
                         new_lines = [line for line in tell_apart(lines, "") if line not in self._page_headers]
                         self._page_headers += new_lines
-                        parts.shapes += new_lines
+                        shapes += new_lines
                     case _ if _is_hidden(element):
                         last = min(int(element.get("max")), LAST_COLUMN)
                         grid.hidden_columns.update(range(int(element.get("min")), last + 1))
-        for area in parts.header_areas:
-            (left, top), (right, _) = _parse_area(area)
-            grid.bold.setdefault(top, set()).update(range(left, min(right, LAST_COLUMN) + 1))
-        return grid
 
     def _read_row(self, element: Any, grid: Grid) -> None:
         """Read a row into `grid`; a row or cell without a position follows the one before it."""

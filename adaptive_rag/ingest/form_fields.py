@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from adaptive_rag.ingest.lines import Line
+from adaptive_rag.ingest.lines import Line, contains_centre
 
 _CHECKABLE = ("CheckBox", "RadioButton")
 _ANSWERABLE = ("Text", "ComboBox", "ListBox", *_CHECKABLE)
@@ -38,17 +38,17 @@ def insert_form_fields(page: Any, lines: Sequence[Line], *, is_rtl_page: bool) -
         return list(lines)
     boxes = [tuple(field.rect) for field, _ in answers]
     # A line inside a field repeats its answer.
-    page_lines = [line for line in lines if not any(_is_inside(line, box) for box in boxes)]
+    page_lines = [line for line in lines if not any(contains_centre(box, line.box) for box in boxes)]
     answered: set[int] = set()  # ids of lines
     for (field, answer), box in zip(answers, boxes, strict=True):
         is_checkable = field.field_type_string in _CHECKABLE
         index = _find_label(page_lines, box, on_right=is_checkable != is_rtl_page)
         if index is None or (is_checkable and id(page_lines[index]) in answered):
-            index = _find_insertion_index(page_lines, box)
+            index = next((at for at, line in enumerate(page_lines) if line.y0 >= box[3]), len(page_lines))
             page_lines[index:index] = _make_lines(_read_name(field), answer, box)
             continue
         label = page_lines[index]
-        separator = " " if id(label) in answered else _label_separator(label.text)
+        separator = " " if id(label) in answered or label.text.endswith((":", "?")) else ": "
         needs_own_line = _needs_own_line(answer)
         text = f"{label.text}{separator}{'' if needs_own_line else answer}"
         x0, x1 = min(label.x0, box[0]), max(label.x1, box[2])
@@ -88,26 +88,15 @@ def _read_name(field: Any) -> str:
     return " ".join(re.sub(r"\[\d+\]|_", " ", name).split())
 
 
-def _is_inside(line: Line, box: tuple[float, ...]) -> bool:
-    x, y = (line.x0 + line.x1) / 2, (line.y0 + line.y1) / 2
-    return box[0] <= x <= box[2] and box[1] <= y <= box[3]
-
-
 def _find_label(lines: Sequence[Line], box: tuple[float, ...], *, on_right: bool) -> int | None:
     """Return the index of the nearest line at a field's height, on its right or on its left."""
     best: tuple[float, int] | None = None
     for index, line in enumerate(lines):
         gap = line.x0 - box[2] if on_right else box[0] - line.x1
-        middle = (line.y0 + line.y1) / 2
-        is_beside = box[1] <= middle <= box[3] and -1 <= gap <= _MAX_LABEL_DISTANCE * line.size
+        is_beside = box[1] <= line.middle <= box[3] and -1 <= gap <= _MAX_LABEL_DISTANCE * line.size
         if is_beside and any(map(str.isalpha, line.text)) and (best is None or gap < best[0]):
             best = gap, index
     return best[1] if best else None
-
-
-def _find_insertion_index(lines: Sequence[Line], box: tuple[float, ...]) -> int:
-    """Return the index of the first line below a field; a field without a label is inserted there."""
-    return next((index for index, line in enumerate(lines) if line.y0 >= box[3]), len(lines))
 
 
 def _make_lines(name: str, answer: str, box: tuple[float, ...]) -> list[Line]:
@@ -120,10 +109,6 @@ def _make_lines(name: str, answer: str, box: tuple[float, ...]) -> list[Line]:
 
 def _needs_own_line(answer: str) -> bool:
     return len(answer) > _MAX_INLINE_ANSWER or bool(_SENTENCE.search(answer))
-
-
-def _label_separator(text: str) -> str:
-    return " " if text.endswith((":", "?")) else ": "
 
 
 def _make_line(text: str, box: tuple[float, ...]) -> Line:

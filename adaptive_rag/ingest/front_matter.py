@@ -24,13 +24,13 @@ _NAME = re.compile(r"[^\W\d][\w-]{0,39}")
 _COMMENT = re.compile(r"[ \t]*#.*")
 # At most this many metadata fields are kept.
 _MOST_FIELDS = 30
-# Names that chunks, rows and loaders set themselves; filters and the code rely on their meaning.
+# Names that chunks, rows and loaders set themselves, on whose meaning filters and the code rely, and the
+# fields that are noted as properties.
 _RESERVED_NAMES = CHUNK_METADATA | frozenset(
     "source file kind page section id text start end lines row sheet question answer page_label start_index "
     "encoding language_of_code member attachment subject title author date language tags url chunk scores "
-    "labels parts place time cut".split()
+    "labels parts place time cut authors lang keywords".split()
 )
-_STANDARD_FIELDS = {"author", "authors", "date", "lang", "language", "tags", "keywords", "title"}
 
 
 def take_front_matter(text: str, builder: TextBuilder) -> int:
@@ -55,11 +55,7 @@ def take_front_matter(text: str, builder: TextBuilder) -> int:
 
 
 def _read_yaml(block: str) -> Any:
-    """Read YAML with dates and numbers as text: a version 1.10 is not a number.
-
-    Raises:
-        ValueError: the block is not YAML.
-    """
+    """Read YAML with dates and numbers as text: a version 1.10 is not a number."""
     import yaml  # type: ignore[import-untyped]
 
     try:
@@ -84,7 +80,7 @@ def _note_fields(fields: Mapping[str, Any], builder: TextBuilder) -> None:
         name = name.replace(" ", "_")
         if len(builder.metadata) >= _MOST_FIELDS:
             return
-        if name in _RESERVED_NAMES | _STANDARD_FIELDS or not _NAME.fullmatch(name):
+        if name in _RESERVED_NAMES or not _NAME.fullmatch(name):
             continue
         values = [_plain(item) for item in (value if isinstance(value, list) else [value])]
         if values and len(values) <= MOST and all(0 < len(text) <= LONGEST for text in values):

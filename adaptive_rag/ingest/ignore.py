@@ -27,8 +27,6 @@ _BUILT_IN_PATTERNS = (
     "*.min.js",
     "~$*",  # a file that Word keeps beside an open document
 )
-_VIRTUAL_ENVIRONMENT_FILE = "pyvenv.cfg"
-_GITIGNORE = ".gitignore"
 _LONGEST_GITIGNORE = 100_000
 # With more stars, matching a long name can take minutes.
 _MOST_STARS = 3
@@ -67,7 +65,7 @@ class Ignored:
 
     def holds_folder(self, folder: Path) -> bool:
         """Return whether a folder is left out, with everything in it."""
-        return self._is_ignored(folder, "/", default=os.path.isfile(folder / _VIRTUAL_ENVIRONMENT_FILE))
+        return self._is_ignored(folder, "/", default=os.path.isfile(folder / "pyvenv.cfg"))
 
     def holds_file(self, path: Path) -> bool:
         """Return whether a file is left out, given that its folders are not."""
@@ -100,7 +98,7 @@ class Ignored:
 
     def _read_gitignore(self, folder: Path) -> GitIgnoreSpec | None:
         """Return the patterns of a folder's `.gitignore`; None if it has none or may not be read."""
-        path = folder / _GITIGNORE
+        path = folder / ".gitignore"
         if not os.path.isfile(path) or not self._may_read(path):
             return None
         patterns = list[str]()

@@ -203,12 +203,8 @@ class Flow:
         """Return how the first line of a page or column follows the last line of the one before."""
         if line.continues_table(previous):
             return NEW_LINE
-        if (
-            line.columns
-            or previous.columns
-            or _differs_in_type(previous, line)
-            or self._begins_item(previous, line)
-        ):
+        is_row = line.columns or previous.columns
+        if is_row or _differs_in_type(previous, line) or self._begins_item(previous, line):
             return NEW_PARAGRAPH
         if line.text[:1].islower():
             return WRAPPED
@@ -254,5 +250,4 @@ def _pitch(lines: Sequence[Line]) -> float:
 
 
 def _differs_in_type(a: Line, b: Line) -> bool:
-    """Return whether two lines differ in type size or weight."""
     return a.bold != b.bold or abs(a.size - b.size) > 0.1 * max(a.size, b.size)

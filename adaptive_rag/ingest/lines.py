@@ -44,6 +44,16 @@ class Line:
     def __post_init__(self) -> None:
         self.text = " ".join(piece.strip() for piece in self.pieces).strip()
 
+    @property
+    def box(self) -> tuple[float, float, float, float]:
+        """The bounding box: x0, y0, x1, y1."""
+        return self.x0, self.y0, self.x1, self.y1
+
+    @property
+    def middle(self) -> float:
+        """The y position halfway between top and bottom."""
+        return (self.y0 + self.y1) / 2
+
     def is_left_of(self, other: Line) -> bool:
         """Return whether another line is at the same height, further right."""
         return other.x0 > self.x1 - 1 and self.is_level_with(other)
@@ -175,6 +185,12 @@ def bounding_box(boxes: Iterable[Sequence[float]]) -> tuple[float, float, float,
     return min(lefts), min(tops), max(rights), max(bottoms)
 
 
+def contains_centre(box: Sequence[float], inner: Sequence[float]) -> bool:
+    """Return whether a box (x0, y0, x1, y1, ...) contains the centre of another one."""
+    x, y = (inner[0] + inner[2]) / 2, (inner[1] + inner[3]) / 2
+    return bool(box[0] <= x <= box[2] and box[1] <= y <= box[3])
+
+
 def min_cell_gap(left: str, right: str) -> float:
     """Return the least gap between two cells, in type sizes; figures are closer together than words."""
     return _CELL_GAPS[sum(bool(FIGURE.fullmatch(text) or is_currency_sign(text)) for text in (left, right))]
@@ -185,10 +201,7 @@ def make_row(cells: Sequence[Sequence[Line]], columns: tuple[float, ...]) -> Lin
     lines = [line for cell in cells for line in cell]
     return Line(
         [_cell_text(cell) or EMPTY_CELL for cell in cells],
-        min(line.x0 for line in lines),
-        min(line.y0 for line in lines),
-        max(line.x1 for line in lines),
-        max(line.y1 for line in lines),
+        *bounding_box(line.box for line in lines),
         max(lines, key=lambda line: len(line.text)).size,
         bold=all(line.bold for line in lines),
         columns=columns,

@@ -31,7 +31,7 @@ class Loader:
 
     suffixes: tuple[str, ...]
     function: str
-    """The function as "module:name"."""
+    """The function as "module:name", or ".module:name" for a module beside this one."""
     extra: str | None = None
     """The extra of adaptive-rag that installs `package`, if the loader needs one."""
     package: str | None = None
@@ -42,14 +42,18 @@ class Loader:
 
     def __call__(self, path: Path, builder: TextBuilder) -> None:
         """Import the loader and read a file with it."""
-        kind = kind_by_content(path) if self.by_content else None
-        if kind and LOADERS[kind].function != self.function:
-            LOADERS[kind](path, builder)
-            return
+        if self.by_content:
+            with path.open("rb") as file:
+                kind = kind_by_content(file, path.suffix.lower())
+            if kind and LOADERS[kind].function != self.function:
+                LOADERS[kind](path, builder)
+                return
         if self.extra and self.package:
             import_extra(self.package, extra=self.extra, purpose=f"Reading {path.suffix.lower()} files")
         module, _, name = self.function.partition(":")
-        load = cast(Callable[[Path, TextBuilder], None], getattr(importlib.import_module(module), name))
+        load = cast(
+            Callable[[Path, TextBuilder], None], getattr(importlib.import_module(module, __package__), name)
+        )
         load(path, builder)
 
 
@@ -62,109 +66,87 @@ _XML = ".xml .docbook .dbk .jats .nxml .tei .rss .atom .opml .fb2 .xhtml .fodt .
 
 # By kind of file.
 LOADERS: dict[str, Loader] = {
-    "PDF": Loader(
-        SUFFIXES["PDF"], "adaptive_rag.ingest.pdf:load_pdf", by_content=True, mime={"application/pdf": ".pdf"}
-    ),
-    "text": Loader((".txt", ".text", ".prn"), "adaptive_rag.ingest.text:load_text"),
+    "PDF": Loader(SUFFIXES["PDF"], ".pdf:load_pdf", by_content=True, mime={"application/pdf": ".pdf"}),
+    "text": Loader((".txt", ".text", ".prn"), ".text:load_text"),
     "Markdown": Loader(
-        (".md", ".markdown", ".mdx"),
-        "adaptive_rag.ingest.markdown:load_markdown",
-        mime={"text/markdown": ".md"},
+        (".md", ".markdown", ".mdx"), ".markdown:load_markdown", mime={"text/markdown": ".md"}
     ),
-    "reStructuredText": Loader((".rst",), "adaptive_rag.ingest.rst:load_rst"),
-    "AsciiDoc": Loader((".adoc", ".asciidoc"), "adaptive_rag.ingest.asciidoc:load_asciidoc"),
+    "reStructuredText": Loader((".rst",), ".rst:load_rst"),
+    "AsciiDoc": Loader((".adoc", ".asciidoc"), ".asciidoc:load_asciidoc"),
     "markup": Loader(
-        (".tex", ".latex", ".org", ".wiki", ".mediawiki", ".dokuwiki", ".textile"),
-        "adaptive_rag.ingest.markup:load_markup",
+        (".tex", ".latex", ".org", ".wiki", ".mediawiki", ".dokuwiki", ".textile"), ".markup:load_markup"
     ),
-    "XML": Loader(tuple(_XML.split()), "adaptive_rag.ingest.xml:load_xml"),
+    "XML": Loader(tuple(_XML.split()), ".xml:load_xml"),
     "HTML": Loader(
-        (".html", ".htm"),
-        "adaptive_rag.ingest.html:load_html",
-        mime={"text/html": ".html", "application/xhtml+xml": ".html"},
+        (".html", ".htm"), ".html:load_html", mime={"text/html": ".html", "application/xhtml+xml": ".html"}
     ),
-    "saved web page": Loader((".mhtml", ".mht"), "adaptive_rag.ingest.html:load_mhtml"),
+    "saved web page": Loader((".mhtml", ".mht"), ".html:load_mhtml"),
     "Word": Loader(
         SUFFIXES["Word"],
-        "adaptive_rag.ingest.docx:load_docx",
+        ".docx:load_docx",
         by_content=True,
         mime={f"{_OFFICE}wordprocessingml.document": ".docx"},
     ),
-    "older Word": Loader((".doc", ".dot"), "adaptive_rag.ingest.word97:load_doc", by_content=True),
+    "older Word": Loader((".doc", ".dot"), ".word97:load_doc", by_content=True),
     "PowerPoint": Loader(
         SUFFIXES["PowerPoint"],
-        "adaptive_rag.ingest.powerpoint:load_pptx",
+        ".powerpoint:load_pptx",
         by_content=True,
         mime={f"{_OFFICE}presentationml.presentation": ".pptx"},
     ),
-    "older PowerPoint": Loader(
-        SUFFIXES["older PowerPoint"], "adaptive_rag.ingest.powerpoint97:load_ppt", by_content=True
-    ),
+    "older PowerPoint": Loader(SUFFIXES["older PowerPoint"], ".powerpoint97:load_ppt", by_content=True),
     "Excel": Loader(
         SUFFIXES["Excel"],
-        "adaptive_rag.ingest.excel:load_xlsx",
+        ".excel:load_xlsx",
         by_content=True,
         mime={f"{_OFFICE}spreadsheetml.sheet": ".xlsx"},
     ),
-    "older Excel": Loader(SUFFIXES["older Excel"], "adaptive_rag.ingest.xls:load_xls", by_content=True),
-    "binary Excel": Loader(
-        SUFFIXES["binary Excel"], "adaptive_rag.ingest.binary_sheets:load_workbook", by_content=True
-    ),
-    "SYLK": Loader(SUFFIXES["SYLK"], "adaptive_rag.ingest.sylk:load_slk", by_content=True),
+    "older Excel": Loader(SUFFIXES["older Excel"], ".xls:load_xls", by_content=True),
+    "binary Excel": Loader(SUFFIXES["binary Excel"], ".binary_sheets:load_workbook", by_content=True),
+    "SYLK": Loader(SUFFIXES["SYLK"], ".sylk:load_slk", by_content=True),
     "OpenDocument text": Loader(
         SUFFIXES["OpenDocument text"],
-        "adaptive_rag.ingest.opendocument:load_odt",
+        ".opendocument:load_odt",
         by_content=True,
         mime={f"{_OPEN_DOCUMENT}text": ".odt"},
     ),
     "OpenDocument spreadsheet": Loader(
         SUFFIXES["OpenDocument spreadsheet"],
-        "adaptive_rag.ingest.ods:load_ods",
+        ".ods:load_ods",
         by_content=True,
         mime={f"{_OPEN_DOCUMENT}spreadsheet": ".ods"},
     ),
     "OpenDocument presentation": Loader(
         SUFFIXES["OpenDocument presentation"],
-        "adaptive_rag.ingest.opendocument:load_odp",
+        ".opendocument:load_odp",
         by_content=True,
         mime={f"{_OPEN_DOCUMENT}presentation": ".odp"},
     ),
     "rich text": Loader(
-        (".rtf",),
-        "adaptive_rag.ingest.rtf:load_rtf",
-        by_content=True,
-        mime={"application/rtf": ".rtf", "text/rtf": ".rtf"},
+        (".rtf",), ".rtf:load_rtf", by_content=True, mime={"application/rtf": ".rtf", "text/rtf": ".rtf"}
     ),
-    "EPUB": Loader((".epub",), "adaptive_rag.ingest.epub:load_epub", mime={"application/epub+zip": ".epub"}),
+    "EPUB": Loader((".epub",), ".epub:load_epub", mime={"application/epub+zip": ".epub"}),
     "CSV": Loader(
-        SUFFIXES["CSV"],
-        "adaptive_rag.ingest.tables:load_csv",
-        mime={"text/csv": ".csv", "text/tab-separated-values": ".tsv"},
+        SUFFIXES["CSV"], ".tables:load_csv", mime={"text/csv": ".csv", "text/tab-separated-values": ".tsv"}
     ),
     "JSON lines": Loader(
-        SUFFIXES["JSON lines"],
-        "adaptive_rag.ingest.tables:load_jsonl",
-        mime={"application/x-ndjson": ".jsonl"},
+        SUFFIXES["JSON lines"], ".tables:load_jsonl", mime={"application/x-ndjson": ".jsonl"}
     ),
-    "JSON": Loader(
-        SUFFIXES["JSON"], "adaptive_rag.ingest.tables:load_json", mime={"application/json": ".json"}
-    ),
-    "archive": Loader(archives.SUFFIXES, "adaptive_rag.ingest.archives:load_archive"),
-    "notebook": Loader((".ipynb",), "adaptive_rag.ingest.notebook:load_notebook"),
-    "source code": Loader(tuple(_CODE.split()), "adaptive_rag.ingest.code:load_code"),
-    "settings": Loader(tuple(_SETTINGS.split()), "adaptive_rag.ingest.code:load_code"),
-    "mail": Loader(SUFFIXES["mail"], "adaptive_rag.ingest.mail:load_eml", mime={"message/rfc822": ".eml"}),
-    "mail of Outlook": Loader(SUFFIXES["mail of Outlook"], "adaptive_rag.ingest.outlook:load_msg"),
-    "mailbox": Loader(SUFFIXES["mailbox"], "adaptive_rag.ingest.mail:load_mbox"),
+    "JSON": Loader(SUFFIXES["JSON"], ".tables:load_json", mime={"application/json": ".json"}),
+    "archive": Loader(archives.SUFFIXES, ".archives:load_archive"),
+    "notebook": Loader((".ipynb",), ".notebook:load_notebook"),
+    "source code": Loader(tuple(_CODE.split()), ".code:load_code"),
+    "settings": Loader(tuple(_SETTINGS.split()), ".code:load_code"),
+    "mail": Loader(SUFFIXES["mail"], ".mail:load_eml", mime={"message/rfc822": ".eml"}),
+    "mail of Outlook": Loader(SUFFIXES["mail of Outlook"], ".outlook:load_msg"),
+    "mailbox": Loader(SUFFIXES["mailbox"], ".mail:load_mbox"),
     "image": Loader(
         (".png", ".jpg", ".jpeg", ".tif", ".tiff", ".webp"),
-        "adaptive_rag.ingest.images:load_image",
+        ".images:load_image",
         extra="ocr",
         package="rapidocr",
     ),
-    "subtitles": Loader(
-        SUFFIXES["subtitles"], "adaptive_rag.ingest.subtitles:load_subtitles", mime={"text/vtt": ".vtt"}
-    ),
+    "subtitles": Loader(SUFFIXES["subtitles"], ".subtitles:load_subtitles", mime={"text/vtt": ".vtt"}),
 }
 
 

@@ -110,7 +110,8 @@ _AUTOLINK = re.compile(r"<(?:mailto:)?(https?://[^\s<>]{1,2000}+|[\w.+-]{1,64}@[
 def read_marks(text: str, kept: Kept) -> str:
     """Return the visible text of Markdown, in as many lines, with placeholders for kept pieces."""
     text = _keep_pieces(text, kept)
-    text = _read_html(text, kept)
+    text = _TABLE.sub(lambda match: _read_table(match[0], kept), text)
+    text = _HTML_TAG.sub(lambda tag: kept.put(tag[0], _read_tag(tag)) if _is_tag(tag) else tag[0], text)
     text = _ROLE.sub(
         lambda match: kept.keep(read_role(match["name"], kept.plain(match["sign"]).strip("`"))), text
     )
@@ -170,15 +171,6 @@ def _read_html_code(match: re.Match[str], kept: Kept) -> str:
     return kept.put(match[0], kept.keep(f"```{code}```" if is_block else code))
 
 
-def _read_html(text: str, kept: Kept) -> str:
-    """Remove the HTML tags from a text, mark headings and list items, and write tables as rows.
-
-    A tag that no page uses, such as "<name>", is a word to be filled in, and stays.
-    """
-    text = _TABLE.sub(lambda match: _read_table(match[0], kept), text)
-    return _HTML_TAG.sub(lambda tag: kept.put(tag[0], _read_tag(tag)) if _is_tag(tag) else tag[0], text)
-
-
 def _decode_entity(entity: re.Match[str]) -> str:
     character = html.unescape(entity[0])
     if character.isspace():
@@ -187,7 +179,7 @@ def _decode_entity(entity: re.Match[str]) -> str:
 
 
 def _is_tag(tag: re.Match[str]) -> bool:
-    """Return whether a tag is markup, not words: an HTML tag, a component, or one with attributes."""
+    """Return whether a tag is markup, not a word to be filled in, such as "<name>"."""
     name, attributes = tag["name"], tag["attributes"]
     if name is None or name.lower() in _HTML_NAMES:
         return True

@@ -19,14 +19,8 @@ from adaptive_rag.text.tables import write_rule
 
 _LATEX_HEADINGS = ("part", "chapter", "section", "subsection", "subsubsection", "paragraph", "subparagraph")
 _ACCENTS = {
-    "`": "\u0300",
-    "'": "\u0301",
-    "^": "\u0302",
-    "~": "\u0303",
-    '"': "\u0308",
-    "c": "\u0327",
-    "v": "\u030c",
-}
+    "`": "\u0300", "'": "\u0301", "^": "\u0302", "~": "\u0303", '"': "\u0308", "c": "\u0327", "v": "\u030c",
+}  # fmt: skip
 # The deepest nesting of commands that is read.
 _MAX_DEPTH = 8
 

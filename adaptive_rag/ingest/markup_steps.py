@@ -25,7 +25,6 @@ _LITERAL_ROLE = re.compile(
     r"(?:[a-z]+:)?(?:any|attr|class|const|data|exc|func|macro|member|meth|mod|obj|type|keyword)"
 )
 _NUMBERED_ROLES = {"pep": "PEP ", "rfc": "RFC ", "gh": "GH-", "cve": "CVE-", "issue": "#", "pr": "#"}
-_HIDDEN_ROLES = ("index", "raw", "raw-html", "eval")
 
 
 class Kept:
@@ -101,7 +100,7 @@ def blank(match: re.Match[str]) -> str:
 def read_role(name: str, content: str) -> str:
     """Return the content of a role as a reader sees it: "PEP 8" for :pep:`8`."""
     name = name.lower()
-    if name in _HIDDEN_ROLES:
+    if name in ("index", "raw", "raw-html", "eval"):
         return ""
     content = content.strip()
     if name not in ("math", "code", "samp") and (titled := _TITLED.fullmatch(content)):

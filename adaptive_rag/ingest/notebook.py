@@ -18,10 +18,7 @@ _LONGEST_OUTPUT = 20_000
 
 
 def load_notebook(path: Path, builder: TextBuilder) -> None:
-    """Write a notebook's cells into `builder`: Markdown with its headings, code and output as blocks.
-
-    A cell counts as a page.
-    """
+    """Write a notebook's cells, each as a page: Markdown with its headings, code and output as blocks."""
     try:
         notebook = read_json(decode(path.read_bytes(), builder))
     except (ValueError, RecursionError) as error:

@@ -41,10 +41,8 @@ def show_number(text: str, code: str, *, since_1904: bool = False) -> str:
     A date has the name of its month if the format shows it. Otherwise it is written as "2025-03-01", since
     the order of day and month depends on the reader's country.
 
-    Args:
-        text: the number as the file stores it; in dates, 1 is a day.
-        code: the format, such as '#,##0.00 "kg"'. It may have sections, separated by semicolons.
-        since_1904: whether days are counted from 1904, as in workbooks of old Macintoshes.
+    `text` is the number as the file stores it; in dates, 1 is a day. `code` is the format, '#,##0.00 "kg"',
+    which may have sections separated by semicolons. Workbooks of old Macintoshes count days from 1904.
 
     Raises:
         ValueError: `text` is not a number.

@@ -7,13 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from adaptive_rag.ingest.documents import TextBuilder
-from adaptive_rag.ingest.opendocument import (
-    count_of,
-    open_document,
-    read_shapes,
-    read_text,
-    table_rows,
-)
+from adaptive_rag.ingest.opendocument import count_of, open_document, read_shapes, read_text, table_rows
 from adaptive_rag.ingest.package import local_name, read_attribute
 from adaptive_rag.ingest.page_headers import tell_apart
 from adaptive_rag.ingest.sheet_grid import LAST_COLUMN, Area, Grid

@@ -23,12 +23,8 @@ def open_ole(
 ) -> Iterator[Any]:
     """Open an older Office document, and note its properties after it was read.
 
-    Args:
-        path: the path of the document.
-        builder: the document's builder.
-        streams: the streams that every such document has.
-        kind: what it should be, beginning with the program's name: "Word document".
-        newer: the suffix of the program's newer format.
+    Every such document has these streams. `kind` begins with the program's name, "Word document", and `newer`
+    is the suffix of the program's newer format.
 
     Raises:
         IndexingError: it is not such a document, or it is damaged.

@@ -25,7 +25,6 @@ _SKIPPED_TAGS = {
     "illustration-index",
     "table-index", "object-index", "user-index", "bibliography", "forms", "sequence-decls", "variable-decls",
 }  # fmt: skip
-_BLANK_TAGS = {"s", "tab", "line-break"}
 _SHAPE_TAGS = {
     "frame", "custom-shape", "g", "rect", "ellipse", "circle", "line", "polyline", "polygon", "path",
     "regular-polygon", "connector", "caption", "measure",
@@ -33,6 +32,7 @@ _SHAPE_TAGS = {
 # The number formats of lists that are not decimal, and Word's names for them.
 _NUMBER_FORMATS = {"a": "lowerLetter", "A": "upperLetter", "i": "lowerRoman", "I": "upperRoman"}
 _DEEPEST_LIST = 10
+_MANIFEST = "META-INF/manifest.xml"
 # Styles inherit; this limit ends a cycle of styles.
 _LONGEST_INHERITANCE = 10
 # Classes of shapes that are on every slide.
@@ -49,10 +49,7 @@ def load_odt(path: Path, builder: TextBuilder) -> None:
 
 
 def load_odp(path: Path, builder: TextBuilder) -> None:
-    """Write an OpenDocument presentation into `builder`: a slide is a page, and its title a heading.
-
-    Hidden slides are left out, and a note says so.
-    """
+    """Write the visible slides of a presentation: a slide is a page, and its title a heading."""
     with open_document(path, "presentation", builder) as (body, styles):
         _write_slides(body, styles, builder)
 
@@ -135,9 +132,8 @@ class Styles:
     def number_of(self, name: str, counts: Sequence[int]) -> str:
         """Return the marker of a list item: "b)", "2.1."; "" if its level has no numbers.
 
-        Args:
-            name: the name of the list's style; "" for numbered headings.
-            counts: the numbers of the items that contain it, from the outermost, and then its own.
+        `name` is that of the list's style, or "" for numbered headings. `counts` are the numbers of the items
+        that contain it, from the outermost, and then its own.
         """
         levels = self._levels_of(name)
         settings = levels.get(str(len(counts)))
@@ -170,13 +166,14 @@ def open_document(path: Path, kind: str, builder: TextBuilder) -> Iterator[tuple
         IndexingError: it is not an OpenDocument file of this kind, or it is encrypted or damaged.
     """
     with open_archive(path, f"an OpenDocument {kind}") as archive:
-        if _is_encrypted(archive):
+        names = archive.namelist()
+        if _MANIFEST in names and read_xml(archive, _MANIFEST).find(".//{*}encryption-data") is not None:
             raise IndexingError("asks for a password. Save it without one")
         content = read_xml(archive, "content.xml")
         body = content.find(f"{{*}}body/{{*}}{kind}")
         if body is None:
             raise ValueError(f"no {kind}")
-        common_styles = [read_xml(archive, "styles.xml")] if "styles.xml" in archive.namelist() else []
+        common_styles = [read_xml(archive, "styles.xml")] if "styles.xml" in names else []
         note_core(archive, builder)
         embedded = EmbeddedFiles(archive, builder)
         _insert_objects(body, archive, embedded, builder)
@@ -185,16 +182,9 @@ def open_document(path: Path, kind: str, builder: TextBuilder) -> Iterator[tuple
         yield body, styles
         embedded.write()
         builder.note_left_out("comment", sum(1 for _ in body.iter("{*}annotation")))
-        basic = [name for name in archive.namelist() if name.startswith("Basic/") and name.endswith(".xml")]
+        basic = [name for name in names if name.startswith("Basic/") and name.endswith(".xml")]
         if not all(name.endswith(("-lc.xml", "-lb.xml")) for name in basic):  # these only list macros
             builder.notes.append("macros were left out")
-
-
-def _is_encrypted(archive: zipfile.ZipFile) -> bool:
-    manifest = "META-INF/manifest.xml"
-    if manifest not in archive.namelist():
-        return False
-    return read_xml(archive, manifest).find(".//{*}encryption-data") is not None
 
 
 class _Writer:
@@ -264,10 +254,8 @@ class _Writer:
         level = len(above) + 1
         start = self._styles.start_of(style, level) - 1
         is_continued = read_attribute(element, "continue-numbering") == "true"
-        if is_continued or read_attribute(element, "continue-list"):
-            number = self._numbers.get((style, level), start)
-        else:
-            number = start
+        is_continued = is_continued or bool(read_attribute(element, "continue-list"))
+        number = self._numbers.get((style, level), start) if is_continued else start
         for item in element:
             has_marker = local_name(item) != "list-item"
             if not has_marker and (start_value := read_attribute(item, "start-value")):
@@ -281,8 +269,6 @@ class _Writer:
                     marker = f"{marker}." if marker.isalnum() else marker or "-"
                     has_marker = self._write_paragraph(block, marker="  " * (level - 1) + marker)
                     number += has_marker
-                elif local_name(block) == "h":
-                    self._write_heading(block)
                 elif local_name(block) == "p":
                     self._write_paragraph(block)
                 else:
@@ -352,7 +338,7 @@ def read_text(element: Any, anchored: list[Any]) -> str:
         parts.append(part.text or "")
         for child in part:
             name = local_name(child)
-            if name in _BLANK_TAGS:
+            if name in ("s", "tab", "line-break"):
                 parts.append(" ")
             elif name == "note":
                 anchored.extend(child.iterfind("{*}note-body"))

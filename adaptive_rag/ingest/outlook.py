@@ -28,7 +28,6 @@ _DISPLAY_NAME, _ANY_ADDRESS, _MAIL_ADDRESS = "3001", "3003", "39FE"
 # Numeric properties, which are stored together in one stream.
 _PROPERTIES = "__PROPERTIES_VERSION1.0"
 _MESSAGE_CODE_PAGE, _BODY_CODE_PAGE, _RECIPIENT, _SENT, _DELIVERED = 0x3FFD, 0x3FDE, 0x0C15, 0x0039, 0x0E06
-_RECIPIENT_KINDS = {1: "To", 2: "Cc"}
 _MAX_DEPTH = 10
 _MOST_RECIPIENTS = 1000
 _DAMAGED_RTF = "the text of a mail is compressed RTF that is damaged: save it as .eml or .html"
@@ -143,7 +142,7 @@ class _Reader:
         """Return the recipients of a mail, with their addresses, by "To" and "Cc"."""
         recipients: dict[str, list[str]] = {}
         for storage in self._storages(folder, "__RECIP_VERSION1.0_")[:_MOST_RECIPIENTS]:
-            kind = _RECIPIENT_KINDS.get(self._numbers(storage, 8).get(_RECIPIENT, 1))
+            kind = {1: "To", 2: "Cc"}.get(self._numbers(storage, 8).get(_RECIPIENT, 1))
             name = self._text(storage, _DISPLAY_NAME)
             addresses = (self._text(storage, number) for number in (_MAIL_ADDRESS, _ANY_ADDRESS))
             address = next((each for each in addresses if "@" in each), "")

@@ -34,16 +34,9 @@ _TRANSITIONAL = {
 }
 # Any of these may be raised for an element or a part that does not follow the format.
 _DAMAGE_ERRORS = (
-    zipfile.BadZipFile,
-    zlib.error,
-    EOFError,
-    LookupError,
-    ValueError,
-    RuntimeError,
-    AttributeError,
-    TypeError,
-    etree.LxmlError,
-)
+    zipfile.BadZipFile, zlib.error, etree.LxmlError, EOFError, LookupError, ValueError, RuntimeError,
+    AttributeError, TypeError,
+)  # fmt: skip
 
 
 class Link(NamedTuple):
@@ -57,10 +50,8 @@ class Link(NamedTuple):
 def open_archive(path: Path, kind: str, *, older: str = "") -> Iterator[zipfile.ZipFile]:
     """Open a document that is a ZIP archive, and translate the errors that occur while it is read.
 
-    Args:
-        path: the path of the document.
-        kind: what it should be, such as "a Word document".
-        older: the suffix of the program's older format, which is not an archive.
+    `kind` is what it should be, "a Word document", and `older` the suffix of the program's older format,
+    which is not an archive.
 
     Raises:
         IndexingError: it is not such a document, is encrypted or damaged, or unpacks to more than 200 MB of

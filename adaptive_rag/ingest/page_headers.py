@@ -17,12 +17,8 @@ NUMBER_OF_PAGE = re.compile(
 def add_page_edges(builder: TextBuilder, texts: Iterable[str], document: Iterable[str]) -> None:
     """Write the text of headers and footers that the document does not contain, each text once.
 
-    It comes before the document's text, like a letterhead.
-
-    Args:
-        builder: the document's builder, which has no text yet.
-        texts: the paragraphs of all headers and footers.
-        document: the text of the document, in pieces.
+    It comes before the document's text, like a letterhead, so the builder has no text yet. `document` has the
+    text of the document in pieces.
     """
     for text in tell_apart(texts, " ".join(document)):
         builder.add_paragraph(text)

@@ -74,13 +74,9 @@ def make_rtl_lines(
     *,
     is_rtl_page: bool,
 ) -> Iterator[Line]:
-    """Yield the lines of a page on which some lines are read from right to left.
+    """Yield the lines of a page on which some lines, or most on an RTL page, are read from right to left.
 
-    Args:
-        visible: the text of the page.
-        rules: the ruled lines of the page.
-        named_glyphs: the letters that only their fonts name, by position and by the page's character.
-        is_rtl_page: whether most lines are read from right to left.
+    `named_glyphs` has the letters that only their fonts name, by position and by the page's character.
     """
     for group in _group_parts_of_lines(visible):
         spans = [span for line in group for span in line["spans"]]
@@ -216,9 +212,7 @@ def split_line(line: Line, visible: VisibleText, rules: RuledLines) -> Iterator[
         yield line
         return
     words = [
-        word
-        for word in visible.words((line.x0, line.y0, line.x1, line.y1))
-        if abs(word[1] + word[3] - line.y0 - line.y1) < line.size
+        word for word in visible.words(line.box) if abs(word[1] + word[3] - line.y0 - line.y1) < line.size
     ]
     borders = borders or [
         (left[2] + right[0]) / 2

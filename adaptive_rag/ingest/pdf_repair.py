@@ -11,7 +11,6 @@ from adaptive_rag.errors import IndexingError
 
 # In bytes: mail and web servers add lines before a PDF, in which its start is searched for.
 _MAX_LEAD = 65_536
-_END_MARKS = (b"%%EOF", b"startxref", b"trailer")
 _OBJECT = re.compile(rb"\b\d{1,10}\s+\d{1,5}\s+obj\b")
 # The entries that a page inherits from the nodes above it, unless it has them itself (ISO 32000-1, 7.7.3.4).
 _INHERITED = ("Resources", "MediaBox", "CropBox", "Rotate")
@@ -33,7 +32,7 @@ def is_truncated(path: Path) -> bool:
                 "is not a PDF, though its name says so. Rename it with the suffix of its own kind"
             )
         with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
-            end = max(map(content.rfind, _END_MARKS))
+            end = max(map(content.rfind, (b"%%EOF", b"startxref", b"trailer")))
             return end < 0 or _OBJECT.search(content, end) is not None
 
 

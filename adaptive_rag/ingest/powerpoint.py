@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from adaptive_rag.ingest.documents import TextBuilder
-from adaptive_rag.ingest.drawings import read_drawn, read_paragraphs
+from adaptive_rag.ingest.drawings import find_shapes, read_drawn, read_paragraphs
 from adaptive_rag.ingest.embedded import EmbeddedFiles
 from adaptive_rag.ingest.numbering import write_number
 from adaptive_rag.ingest.package import (
@@ -44,10 +44,7 @@ _NUMBER_FORMATS = {
 
 
 def load_pptx(path: Path, builder: TextBuilder) -> None:
-    """Write a presentation's slides into `builder`: a slide is a page, and its title a heading.
-
-    Hidden slides are left out, and a note says so.
-    """
+    """Write a presentation's visible slides into `builder`: a slide is a page, and its title a heading."""
     hidden = []
     left_out: Counter[str] = Counter()
     with open_archive(path, "a PowerPoint presentation", older=".ppt") as archive:
@@ -87,7 +84,7 @@ class _Slide:
 
     def write(self, slide: Any, number: int) -> None:
         """Write the slide's title, its shapes, its footer and the text of its layout, then its notes."""
-        shapes = list(_shapes(slide.find("{*}cSld/{*}spTree")))
+        shapes = list(find_shapes(slide.find("{*}cSld/{*}spTree")))
         titles = [shape for shape in shapes if _placeholder_type(shape) in _TITLE_PLACEHOLDERS]
         title = " ".join(text for shape in titles for text, _ in read_paragraphs(shape))
         self._builder.begin_slide(number, title)
@@ -115,7 +112,7 @@ class _Slide:
             if part not in self._archive.namelist() or root.get("showMasterSp") in ("0", "false"):
                 break
             root, links = read_xml(self._archive, part), read_links(self._archive, part)
-            fixed_shapes = _shapes(root.find("{*}cSld/{*}spTree"))
+            fixed_shapes = find_shapes(root.find("{*}cSld/{*}spTree"))
             edges += [shape for shape in fixed_shapes if not _placeholder_type(shape)]
         for shape in edges:
             yield from (text for text, _ in read_paragraphs(shape))
@@ -163,7 +160,9 @@ class _Slide:
 
     def _write_notes(self, notes: Any) -> None:
         bodies = [
-            shape for shape in _shapes(notes.find("{*}cSld/{*}spTree")) if _placeholder_type(shape) == "body"
+            shape
+            for shape in find_shapes(notes.find("{*}cSld/{*}spTree"))
+            if _placeholder_type(shape) == "body"
         ]
         if any(True for shape in bodies for _ in read_paragraphs(shape)):
             self._builder.add_paragraph("Notes", level=2)
@@ -179,16 +178,6 @@ def _write_number(number: int, kind: str) -> str:
     if kind.endswith("ParenBoth"):
         return f"({text})"
     return f"{text})" if kind.endswith("ParenR") else f"{text}."
-
-
-def _shapes(tree: Any) -> Iterator[Any]:
-    """Yield the shapes of a slide, including those in groups; alternatives for other programs are skipped."""
-    for shape in tree if tree is not None else ():
-        match local_name(shape):
-            case "grpSp" | "AlternateContent" | "Choice":
-                yield from _shapes(shape)
-            case "sp" | "graphicFrame":
-                yield shape
 
 
 def _placeholder_type(shape: Any) -> str:

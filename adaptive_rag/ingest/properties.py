@@ -38,17 +38,9 @@ def note_properties(
 ) -> None:
     """Note the properties that a document states, unless they were noted before.
 
-    Defaults of the program that wrote it are no statement.
-
-    Args:
-        builder: the builder in which they are noted.
-        title: the document's title.
-        author: a name, or a list of names.
-        date: a date or datetime, or text in the format of ISO 8601, PDF or e-mail; any other value is left
-            out.
-        language: such as "en" or "en-GB".
-        tags: a list, or text with commas or semicolons.
-        url: the document's address on the web.
+    Defaults of the program that wrote it are no statement. `author` is a name or a list of names, and `tags`
+    a list, or text with commas or semicolons. `date` is a date or datetime, or text in the format of ISO
+    8601, PDF or e-mail; any other value is left out.
     """
     title, author, date = (
         "" if value in _DEFAULTS[name] else value

@@ -75,17 +75,15 @@ def _find_gutter(lines: Sequence[Line]) -> float | None:
 
 def _are_columns(left: Sequence[Line], right: Sequence[Line]) -> bool:
     """Return whether both sides are prose, and several of their lines are at the same height."""
-    middles = ((line.y0 + line.y1) / 2 for line in right)
-    level_lines = sum(any(line.y0 < middle < line.y1 for line in left) for middle in middles)
+    level_lines = sum(any(line.y0 < other.middle < line.y1 for line in left) for other in right)
     are_prose = all(median(len(line.text) for line in side) >= _MIN_PROSE_WIDTH for side in (left, right))
     return are_prose and level_lines >= _MIN_LINES
 
 
 def _is_in_row(row: Sequence[Line], line: Line) -> bool:
     """Return whether a line is at the height of a row, and not only so close that their boxes overlap."""
-    middle = (line.y0 + line.y1) / 2
     return any(
-        other.y0 < middle < other.y1
+        other.y0 < line.middle < other.y1
         and abs(other.y0 + other.y1 - line.y0 - line.y1) < min(other.y1 - other.y0, line.y1 - line.y0)
         for other in row
     )

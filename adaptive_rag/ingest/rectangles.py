@@ -92,11 +92,7 @@ class _Letters:
 
         The quote is matched piece by piece, each time with the longest beginning of what is left, since
         columns, tables and page ends split a sentence. If a piece occurs several times, the first one after
-        the last match counts.
-
-        Args:
-            quote: the letters of each of its words.
-            earlier: how often the whole quote occurs on the page before this occurrence.
+        the last match counts. `earlier` is how often the whole quote occurs on the page before this place.
         """
         positions = self.find_all("".join(quote))
         minimum = positions[earlier] if earlier < len(positions) else 0
@@ -116,10 +112,8 @@ class _Letters:
             positions = self.find_all("".join(quote[:length]))
             if not positions:
                 break
-            count, start = (
-                length,
-                next((position for position in positions if position >= minimum), positions[0]),
-            )
+            count = length
+            start = next((position for position in positions if position >= minimum), positions[0])
         return count, start
 
 

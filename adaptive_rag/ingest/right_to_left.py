@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 _RTL_LETTER = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]")
@@ -40,18 +40,9 @@ _LEFT_TO_RIGHT = re.compile(r"L(?:[^R]*[L0])?|t*0(?:s?0)*t*")
 _RIGHT_TO_LEFT = re.compile(r"R(?:[^L]*R)?")
 
 
-class Letter(NamedTuple):
-    """A letter on a page: its horizontal extent and its type size."""
-
-    text: str
-    x0: float
-    x1: float
-    size: float
-
-
-@dataclass
-class _Shape:
-    """A letter with its marks, or the letters of a ligature, in reading order."""
+@dataclass(slots=True)
+class Letter:
+    """A letter on a page with its marks, or the letters of a ligature in reading order."""
 
     text: str
     x0: float
@@ -60,10 +51,12 @@ class _Shape:
 
     @property
     def middle(self) -> float:
+        """The x position halfway between its edges."""
         return (self.x0 + self.x1) / 2
 
     @property
     def width(self) -> float:
+        """The distance between its edges."""
         return self.x1 - self.x0
 
 
@@ -91,18 +84,15 @@ def read_parts(
 ) -> list[LinePart]:
     """Return the parts of a line, from right to left, split at wide gaps and at the borders of a table.
 
-    Args:
-        letters: the letters of the line, in any order.
-        borders: the x positions of the table's vertical borders.
-        is_rtl_page: whether most of the page is read from right to left.
+    The letters may be in any order; `borders` are the x positions of vertical borders.
     """
-    groups: list[list[_Shape]] = []
+    groups: list[list[Letter]] = []
     for shape in _make_shapes(letters):
         previous = groups[-1][-1] if groups else None
         if previous is None or _separates_cells(previous, shape, borders):
             groups.append([])
         elif shape.x0 - previous.x1 > _WORD_GAP * shape.size and _are_separate_words(previous, shape):
-            groups[-1].append(_Shape(" ", previous.x1, shape.x0, shape.size))
+            groups[-1].append(Letter(" ", previous.x1, shape.x0, shape.size))
         groups[-1].append(shape)
     parts = (
         LinePart(_to_reading_order(group, is_rtl_page), group[0].x0, group[-1].x1)
@@ -111,13 +101,13 @@ def read_parts(
     return [part for part in parts if part.text]
 
 
-def _are_separate_words(left: _Shape, right: _Shape) -> bool:
+def _are_separate_words(left: Letter, right: Letter) -> bool:
     """Return whether a gap separates two words, and not a word and its stop or a shape without width."""
     before_stop = left.text in _SENTENCE_ENDS and has_rtl_letters(right.text)
     return not before_stop and " " not in (left.text, right.text) and min(left.width, right.width) > 0
 
 
-def _separates_cells(left: _Shape, right: _Shape, borders: Sequence[float]) -> bool:
+def _separates_cells(left: Letter, right: Letter, borders: Sequence[float]) -> bool:
     """Return whether a wide gap or a border separates two cells; a ruled line through a word does not."""
     gap = right.x0 - left.x1
     if gap > _CELL_GAP * right.size:
@@ -132,25 +122,24 @@ def _bidi_class(text: str) -> str:
     return _CLASSES.get(unicodedata.bidirectional(text[0]), "_")
 
 
-def _make_shapes(letters: Iterable[Letter]) -> list[_Shape]:
-    """Return the shapes of a line from left to right, each letter with its marks."""
-    shapes: list[_Shape] = []
-    marks: list[tuple[Letter, _Shape | None]] = []
+def _make_shapes(letters: Iterable[Letter]) -> list[Letter]:
+    """Return the shapes of a line from left to right: its letters, each with its marks."""
+    shapes: list[Letter] = []
+    marks: list[tuple[Letter, Letter | None]] = []
     zero_width: list[tuple[int, Letter]] = []
     for letter in letters:
         if mark_text := _find_marks(letter.text):
-            marks.append((letter._replace(text=mark_text), shapes[-1] if shapes else None))
+            marks.append((replace(letter, text=mark_text), shapes[-1] if shapes else None))
         elif letter.x1 - letter.x0 < 0.01 and not letter.text.isspace():
             zero_width.append((len(shapes), letter))
         else:
-            text = " " if letter.text.isspace() else letter.text
-            shapes.append(_Shape(text, letter.x0, letter.x1, letter.size))
+            shapes.append(replace(letter, text=" " if letter.text.isspace() else letter.text))
     shapes += _join_ligatures(shapes, zero_width)
     _attach_marks(shapes, marks)
     return sorted(shapes, key=lambda shape: shape.middle)
 
 
-def _attach_marks(shapes: Iterable[_Shape], marks: Iterable[tuple[Letter, _Shape | None]]) -> None:
+def _attach_marks(shapes: Iterable[Letter], marks: Iterable[tuple[Letter, Letter | None]]) -> None:
     """Add each mark to the nearest letter; if several touch it, to the one before it in the file."""
     bases = [shape for shape in shapes if shape.text[0].isalpha()]
     if not bases:
@@ -168,19 +157,16 @@ def _attach_marks(shapes: Iterable[_Shape], marks: Iterable[tuple[Letter, _Shape
         nearest.text += mark.text
 
 
-def _join_ligatures(shapes: Sequence[_Shape], zero_width: Iterable[tuple[int, Letter]]) -> list[_Shape]:
+def _join_ligatures(shapes: Sequence[Letter], zero_width: Iterable[tuple[int, Letter]]) -> list[Letter]:
     """Add letters without a width to the first letters of their ligatures; return the rest.
 
     A page has one shape for a ligature such as lam-alef: that of its first letter. The others have no width
     and are at an edge of the shape. Between two letters, the first letter is the one on the left, unless only
     the other one is a lam. A program that reverses a line puts the others before the first letter, the last
-    one first.
-
-    Args:
-        shapes: the shapes of the line, in the order of the file.
-        zero_width: the letters without a width, each with the number of shapes before it in the file.
+    one first. `shapes` are in the order of the file, and each letter without a width has the number of shapes
+    before it there.
     """
-    unattached: list[_Shape] = []
+    unattached: list[Letter] = []
     additions: dict[int, tuple[list[str], list[str]]] = {}
     lams = {i for i, shape in enumerate(shapes) if _normalize(shape.text) == _LAM}
     candidates = [
@@ -190,7 +176,7 @@ def _join_ligatures(shapes: Sequence[_Shape], zero_width: Iterable[tuple[int, Le
     # An alef that touches fewer lams comes first, so that one between two lams gets the lam that is left.
     for position, letter, touched in sorted(candidates, key=lambda each: len(lams.intersection(each[2]))):
         if not touched:
-            unattached.append(_Shape(*letter))
+            unattached.append(replace(letter))
             continue
         is_alef = _normalize(letter.text) in _ALEFS
         first = min(
@@ -214,16 +200,16 @@ def _normalize(text: str) -> str:
     return unicodedata.normalize("NFKC", text)
 
 
-def _touches(shape: _Shape, x: float) -> bool:
+def _touches(shape: Letter, x: float) -> bool:
     return shape.text != " " and _distance(shape, x) < _MAX_TOUCHING_GAP
 
 
-def _distance(shape: _Shape, x: float) -> float:
+def _distance(shape: Letter, x: float) -> float:
     """Return the distance from a position to a letter; 0 within it."""
     return max(shape.x0 - x, x - shape.x1, 0.0)
 
 
-def _to_reading_order(shapes: Sequence[_Shape], is_rtl_page: bool) -> str:
+def _to_reading_order(shapes: Sequence[Letter], is_rtl_page: bool) -> str:
     """Return the text, in reading order, of shapes that are sorted from left to right.
 
     If the line itself was set from left to right, only the right-to-left runs in it are reversed, each in its

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import re
 import textwrap
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from adaptive_rag.ingest.documents import TextBuilder
 from adaptive_rag.ingest.front_matter import take_front_matter
 from adaptive_rag.ingest.markup_steps import Kept, fenced, numbered_lines, tidy, without_signs
 from adaptive_rag.ingest.properties import note_properties
-from adaptive_rag.ingest.rst_marks import Names, fold_name, read_inline
+from adaptive_rag.ingest.rst_marks import Page, fold_name, read_inline
 from adaptive_rag.ingest.rst_tables import read_list_table, read_tables
 from adaptive_rag.ingest.text import decode
 
@@ -62,16 +61,6 @@ _SPHINX_FIELDS = ("orphan", "tocdepth", "nocomments", "nosearch", "hide-toc", "n
 _MAX_DEPTH = 20
 
 
-@dataclass
-class _Page:
-    """The kept pieces and the definitions of a page."""
-
-    kept: Kept = field(default_factory=Kept)
-    names: Names = field(default_factory=Names)
-    fields: dict[str, str] = field(default_factory=dict)
-    """The fields at its beginning: author, date."""
-
-
 def load_rst(path: Path, builder: TextBuilder) -> None:
     """Write the visible text of a reStructuredText file into `builder`, and note its headings and fields.
 
@@ -83,9 +72,9 @@ def load_rst(path: Path, builder: TextBuilder) -> None:
     text = "\n" * text.count("\n", 0, start) + text[start:].expandtabs(8)
     lines = text.split("\n")
     titles = _take_titles(text, lines)
-    page = _Page()
+    page = Page()
     blocks = "\n".join(_read_blocks(lines, page))
-    visible = tidy(text, page.kept.restore(read_inline(blocks, page.kept, page.names)))
+    visible = tidy(text, page.kept.restore(read_inline(blocks, page)))
     numbered = list(numbered_lines(visible))
     for line, level in titles:
         builder.mark_heading(numbered[line][1], level, offset=builder.length + numbered[line][0])
@@ -122,7 +111,7 @@ def _take_titles(text: str, lines: list[str]) -> list[tuple[int, int]]:
     return titles
 
 
-def _read_blocks(lines: list[str], page: _Page, depth: int = 0) -> list[str]:
+def _read_blocks(lines: list[str], page: Page, depth: int = 0) -> list[str]:
     """Return the lines of a text as a reader sees them; their number stays the same."""
     result: list[str] = []
     index = 0
@@ -143,7 +132,7 @@ def _read_blocks(lines: list[str], page: _Page, depth: int = 0) -> list[str]:
     return read_tables(result)
 
 
-def _read_line(line: str, page: _Page, depth: int) -> str:
+def _read_line(line: str, page: Page, depth: int) -> str:
     """Return a line outside of blocks: a field becomes "name: value", a line block loses its bar."""
     if match := _FIELD.fullmatch(line):
         name, value = match["name"], match["value"] or ""
@@ -176,10 +165,9 @@ def _find_block_end(lines: list[str], start: int) -> int:
     return last_filled + (last_filled > start + 1 and last_filled < len(lines))
 
 
-def _read_explicit(block: list[str], page: _Page, depth: int) -> list[str]:
+def _read_explicit(block: list[str], page: Page, depth: int) -> list[str]:
     """Return the visible text of a block that begins with ".. ", with the same number of lines."""
     first = block[0].strip()
-    names = page.names
     if directive := _DIRECTIVE.fullmatch(first):
         if directive["sub"]:
             further_lines = (line.strip() for line in block[1:])
@@ -187,18 +175,18 @@ def _read_explicit(block: list[str], page: _Page, depth: int) -> list[str]:
                 "replace": " ".join([directive["argument"] or "", *further_lines]).strip(),
                 "image": _read_options(block[1:]).get("alt", ""),
             }
-            names.substitutions[fold_name(directive["sub"])] = values.get(directive["name"], "")
+            page.substitutions[fold_name(directive["sub"])] = values.get(directive["name"], "")
             return [""] * len(block)
         return _read_directive(directive, block[1:], page, depth)
     if target := _TARGET.fullmatch(first):
-        names.targets[fold_name(target["name"].strip("`"))] = (target["address"] or "").strip()
+        page.targets[fold_name(target["name"].strip("`"))] = (target["address"] or "").strip()
     elif note := _NOTE.fullmatch(first):
         label = "" if note["label"].startswith(("#", "*")) else f"[{note['label']}] "
         return [f"{label}{note['text'] or ''}", *_read_content(block[1:], page, depth)]
     return [""] * len(block)
 
 
-def _read_directive(directive: re.Match[str], below: list[str], page: _Page, depth: int) -> list[str]:
+def _read_directive(directive: re.Match[str], below: list[str], page: Page, depth: int) -> list[str]:
     """Return the visible text of a directive and of the lines below it, with the same number of lines."""
     name, argument = directive["name"].lower(), (directive["argument"] or "").strip()
     if _HIDDEN_DIRECTIVE.fullmatch(name):
@@ -228,7 +216,7 @@ def _read_directive(directive: re.Match[str], below: list[str], page: _Page, dep
     return [argument, *option_lines, *_read_content(content, page, depth)]
 
 
-def _read_content(lines: list[str], page: _Page, depth: int) -> list[str]:
+def _read_content(lines: list[str], page: Page, depth: int) -> list[str]:
     """Return the text inside a directive, read like that of the page, without its indent."""
     if depth >= _MAX_DEPTH or not lines:
         return [line.lstrip() for line in lines]

@@ -27,11 +27,14 @@ _ESCAPE = re.compile(r"\\([\s\S])")
 
 
 @dataclass
-class Names:
-    """The names that a text defines: substitutions and link targets."""
+class Page:
+    """The kept pieces of a page, and the names that it defines: substitutions and link targets."""
 
+    kept: Kept = field(default_factory=Kept)
     substitutions: dict[str, str] = field(default_factory=dict)
     targets: dict[str, str] = field(default_factory=dict)
+    fields: dict[str, str] = field(default_factory=dict)
+    """The fields at its beginning: author, date."""
 
 
 def fold_name(name: str) -> str:
@@ -39,50 +42,48 @@ def fold_name(name: str) -> str:
     return " ".join(name.replace("\\", "").split()).casefold()
 
 
-def read_inline(text: str, kept: Kept, names: Names) -> str:
+def read_inline(text: str, page: Page) -> str:
     """Return the visible text, with the same number of lines."""
 
     def replace_name(match: re.Match[str]) -> str:
-        address = names.targets.get(fold_name(match["name"]))
+        address = page.targets.get(fold_name(match["name"]))
         if address is None and match["mark"] != "__":
             return match[0]
-        return _format_link(match["name"], address or "", kept)
+        return page.kept.keep(_format_link(match["name"], address or ""))
 
-    text = _MARK.sub(lambda match: kept.put(match[0], _read_mark(match, kept, names)), text)
+    text = _MARK.sub(lambda match: page.kept.put(match[0], _read_mark(match, page)), text)
     text = _NOTE.sub("", text)
     text = _SUBSTITUTION.sub(
-        lambda match: names.substitutions.get(fold_name(match["name"]), match["name"]), text
+        lambda match: page.substitutions.get(fold_name(match["name"]), match["name"]), text
     )
-    text = _NAME.sub(replace_name, text) if names.targets else text
+    text = _NAME.sub(replace_name, text) if page.targets else text
     return _ESCAPE.sub(lambda match: match[1].replace(" ", ""), text)
 
 
-def _read_mark(match: re.Match[str], kept: Kept, names: Names) -> str:
+def _read_mark(match: re.Match[str], page: Page) -> str:
     """Return what a reader sees of a match of `_MARK`."""
     if literal := match["literal"]:
         words = " ".join(literal.split())
-        return kept.keep(f"`` {words} ``" if "`" in words else f"`{words}`")
+        return page.kept.keep(f"`` {words} ``" if "`" in words else f"`{words}`")
     if match["target"]:
         return _plain(match["target"])
     role = match["role"] or (match["after"] or "").strip(":_")
     text = _plain(match["content"] or match["text"])
     if role:
-        return kept.keep(" ".join(read_role(role, text).split()))
+        return page.kept.keep(" ".join(read_role(role, text).split()))
     if not match["after"]:
-        return kept.keep(f"`{text}`")
-    link = _LINK.fullmatch(text)
-    if not link:
-        return _format_link(text, names.targets.get(fold_name(text), ""), kept)
-    address = link["address"].strip()
-    return _format_link(
-        link["title"] or address, names.targets.get(fold_name(address.rstrip("_")), address), kept
-    )
+        return page.kept.keep(f"`{text}`")
+    address = page.targets.get(fold_name(text), "")
+    if link := _LINK.fullmatch(text):
+        address = link["address"].strip()
+        text, address = link["title"] or address, page.targets.get(fold_name(address.rstrip("_")), address)
+    return page.kept.keep(_format_link(text, address))
 
 
-def _format_link(text: str, address: str, kept: Kept) -> str:
+def _format_link(text: str, address: str) -> str:
     """Return the words of a link, with its address if that is on the web."""
     shows_text_only = text == address or not _WEB_ADDRESS.fullmatch(address)
-    return kept.keep(text if shows_text_only else f"[{text}]({address})")
+    return text if shows_text_only else f"[{text}]({address})"
 
 
 def _plain(text: str) -> str:

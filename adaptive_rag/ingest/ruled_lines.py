@@ -46,11 +46,10 @@ class RuledLines:
 
     def find_crossings(self, line: Line) -> list[float]:
         """Return the x positions at which vertical lines cross a line of text, from left to right."""
-        middle = (line.y0 + line.y1) / 2
         return sorted(
             rule.position
             for rule in self.vertical
-            if line.x0 + 1 < rule.position < line.x1 - 1 and rule.start < middle < rule.end
+            if line.x0 + 1 < rule.position < line.x1 - 1 and rule.start < line.middle < rule.end
         )
 
     def mark_underlines(self, lines: Iterable[Line]) -> None:

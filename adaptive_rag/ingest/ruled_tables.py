@@ -49,7 +49,7 @@ def _read_frame(lines: list[Line], frame: RuledLines) -> list[Line]:
     inside: set[int] = set()  # indexes of lines
     lines_by_span: dict[_CellSpan, list[Line]] = {}
     for index, line in enumerate(lines):
-        x, y = (line.x0 + line.x1) / 2, (line.y0 + line.y1) / 2
+        x, y = (line.x0 + line.x1) / 2, line.middle
         if line.columns or not (x_borders[0] < x < x_borders[-1] and y_borders[0] < y < y_borders[-1]):
             continue
         inside.add(index)
@@ -185,7 +185,6 @@ def _count_figures(lines: Iterable[Line]) -> int:
 
 
 def _has_gap(level: Sequence[Line]) -> bool:
-    """Return whether there is a wide gap between lines at the same height."""
     return len(split_cells(level)) > 1
 
 
@@ -195,8 +194,7 @@ def _split_into_rows(cells: Sequence[list[Line]], starts: tuple[float, ...]) -> 
     rows: list[list[list[Line]]] = [[[] for _ in cells] for _ in heights or [0]]
     for column, cell in enumerate(cells):
         for line in cell:
-            middle = (line.y0 + line.y1) / 2
-            rows[max(0, bisect_right(heights, middle + 0.3 * line.size) - 1)][column].append(line)
+            rows[max(0, bisect_right(heights, line.middle + 0.3 * line.size) - 1)][column].append(line)
     return [make_row(row, starts) for row in rows if any(row)]
 
 
@@ -211,15 +209,11 @@ def _row_heights(cells: Sequence[Sequence[Line]]) -> list[float]:
     if 2 * len(stacked) < len(tall):
         return []
     heights: list[float] = []
-    for height in sorted({_middle(level) for cell in stacked for level in cell}):
-        matching = sum(any(abs(height - _middle(level)) < MAX_GAP for level in cell) for cell in cell_levels)
+    for height in sorted({level[0].middle for cell in stacked for level in cell}):
+        matching = sum(any(abs(height - level[0].middle) < MAX_GAP for level in cell) for cell in cell_levels)
         if matching > 1 and (not heights or height - heights[-1] > MAX_GAP):
             heights.append(height)
     return heights if len(heights) > 1 else []
-
-
-def _middle(level: Sequence[Line]) -> float:
-    return (level[0].y0 + level[0].y1) / 2
 
 
 def _write_spanning_cells_once(rows: Sequence[tuple[Line, bool]]) -> list[Line]:

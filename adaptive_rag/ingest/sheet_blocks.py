@@ -83,10 +83,7 @@ def is_numeric_column(rows: Sequence[SheetRow], index: int) -> bool:
 def find_blocks(rows: Sequence[SheetRow], columns: Sequence[int], depth: int = 0) -> Iterator[SheetBlock]:
     """Yield the blocks of a sheet, from top to bottom and from left to right.
 
-    Args:
-        rows: the rows of the sheet.
-        columns: the column number of each cell of a row.
-        depth: how often the rows were split before.
+    `columns` has the column number of each cell of a row; `depth` is how often the rows were split before.
     """
     order = count()
     filled = [row for row in rows if row.text_count]

@@ -66,10 +66,8 @@ class Grid:
                 self.rows[number] = {
                     column: cells[column] for column in cells if column not in self.hidden_columns
                 }
-        hidden_rows = (
-            set() if self.filtered else {number for number in self.hidden_rows if self.rows.get(number)}
-        )
-        if hidden_rows:
+        hidden_rows = {number for number in self.hidden_rows if self.rows.get(number)}
+        if hidden_rows and not self.filtered:
             kinds.append("rows")
             self.rows = {number: cells for number, cells in self.rows.items() if number not in hidden_rows}
         return kinds

@@ -116,7 +116,9 @@ def _read_header_at(rows: Sequence[SheetRow], start: int) -> Header | None:
         has_fewer_names = not all(names) and body[0].text_count > sum(map(bool, names))
         if has_fewer_names and names[0] and _is_header_over_numbers(body):
             return None
-    return Header(list(distinct_names(names)), _join_titles(rows[start:end]), start, end)
+    pairs = pairwise(rows[start:end])
+    titles = (row.cells[0] for row, below in pairs if _is_merged_title(row.cells, below.cells))
+    return Header(list(distinct_names(names)), ", ".join(titles), start, end)
 
 
 def _is_header_over_numbers(rows: Sequence[SheetRow]) -> bool:
@@ -186,12 +188,6 @@ def _join_names(rows: Sequence[SheetRow]) -> list[str]:
 def _is_merged_title(line: Sequence[str], below: Sequence[str]) -> bool:
     """Return whether a line of a header begins with a merged cell above the names."""
     return len(line) > 1 and line[0] == line[1] != "" and below[0] != line[0]
-
-
-def _join_titles(rows: Sequence[SheetRow]) -> str:
-    """Return the merged titles in a header."""
-    titles = (row.cells[0] for row, below in pairwise(rows) if _is_merged_title(row.cells, below.cells))
-    return ", ".join(titles)
 
 
 def find_table_end(rows: Sequence[SheetRow], columns: Sequence[int], start: int) -> int:

@@ -12,13 +12,7 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from adaptive_rag.ingest.documents import SECTION_SEPARATOR, TextBuilder
-from adaptive_rag.ingest.sheet_blocks import (
-    SheetBlock,
-    SheetRow,
-    find_blocks,
-    is_number,
-    is_numeric_column,
-)
+from adaptive_rag.ingest.sheet_blocks import SheetBlock, SheetRow, find_blocks, is_number, is_numeric_column
 from adaptive_rag.ingest.sheet_tables import (
     HEADER_SEARCH_ROWS,
     SheetTable,

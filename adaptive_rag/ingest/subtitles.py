@@ -80,6 +80,5 @@ def _split_speakers(block: str) -> Iterator[tuple[str, str]]:
 
 
 def _seconds(parts: Sequence[str | None]) -> int:
-    """Return a time given as hours, minutes and seconds in seconds."""
     hours, minutes, seconds = (int(part or 0) for part in parts)
     return hours * 3600 + minutes * 60 + seconds

@@ -110,12 +110,8 @@ def _find_column_names(cells: list[_Cell]) -> list[str]:
 def add_table(builder: TextBuilder, rows: Iterable[tuple[list[str], bool]], *, has_header: bool) -> None:
     """Write a table's rows as lines; if any row was written cell by cell, all rows become such paragraphs.
 
-    If the document marks the first row as a header, and its words do not show that, a rule is added below it.
-
-    Args:
-        builder: the document's builder.
-        rows: the lines of each row, and whether it was written cell by cell.
-        has_header: whether the document marks the first row as names of the columns.
+    `rows` has the lines of each row, and whether it was written cell by cell. If the document marks the first
+    row as a header, and its words do not show that, a rule is added below it.
     """
     filled_rows = [(lines, is_cell_by_cell) for lines, is_cell_by_cell in rows if lines]
     if any(is_cell_by_cell for _, is_cell_by_cell in filled_rows):

@@ -60,12 +60,7 @@ def is_column_name(text: str) -> bool:
 def read_header_lines(
     rows: Sequence[Sequence[Sequence[Line]]], columns: Sequence[Extent]
 ) -> list[list[list[Line]]]:
-    """Return the lines of each column's name, in two rows if a name is above several columns.
-
-    Args:
-        rows: the cells of each line of the header.
-        columns: the start and end of each column.
-    """
+    """Return the lines of each column's name from the header's cells, in two rows if a name spans columns."""
     upper: list[list[Line]] = [[] for _ in columns]
     lower: list[list[Line]] = [[] for _ in columns]
     for index, cells in enumerate(rows):

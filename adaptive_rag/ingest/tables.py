@@ -37,10 +37,7 @@ _write_json = json.JSONEncoder(ensure_ascii=False).encode
 
 
 def load_csv(path: Path, builder: TextBuilder) -> None:
-    """Write a record for each row of a CSV file; the first row names the columns.
-
-    Titles above that row become text.
-    """
+    """Write a record for each row of a CSV file; the first row below any titles names the columns."""
     text = decode(path.read_bytes(), builder)
     lines = text.lstrip("\n").split("\n")
     stated = _STATED_DELIMITER.fullmatch(lines[0])
@@ -205,7 +202,6 @@ def read_json(line: str) -> Any:
 
 
 def _describe_error(error: ValueError | RecursionError) -> str:
-    """Describe what is wrong with a JSON text."""
     if isinstance(error, json.JSONDecodeError):
         return f"no JSON from character {error.pos + 1} on"
     return "nested too deep" if isinstance(error, RecursionError) else "a number is too long"
@@ -225,14 +221,9 @@ def add_row(
     The record's section is its question or title, below `path`; without these it is the sheet that `place`
     names.
 
-    Args:
-        builder: the document's builder.
-        fields: the values of the row by name.
-        row: the number of the row; None for an object that is not a row.
-        all_is_text: whether fields that are neither question nor answer follow as lines, with ids last.
-            Otherwise they are only metadata.
-        path: the names that lead to an object of a JSON file.
-        place: metadata that say where the row is.
+    An object that is not a row has no number, and `path` has the names that lead to it. With `all_is_text`,
+    fields that are neither question nor answer follow as lines, ids last; otherwise they are only metadata.
+    `place` has metadata that say where the row is.
     """
     metadata: dict[str, Any] = {}
     question, answer = _find_field(fields, _QUESTION_NAMES), _find_field(fields, _ANSWER_NAMES)
@@ -263,7 +254,6 @@ def add_row(
 
 
 def _format_fields(fields: Mapping[str, Any], names: Iterable[str]) -> str:
-    """Write fields as lines of "column: value"."""
     filled = ((name, fields[name]) for name in names if fields[name] not in (None, "", [], {}))
     return "\n".join(
         f"{name}: {value if isinstance(value, str) else _write_json(value)}" for name, value in filled

@@ -308,13 +308,8 @@ def _repeat_group_names(rows: Sequence[Line]) -> list[Line]:
     unnamed = [row for row in rows[start:] if row.pieces[0] == EMPTY_CELL]
     names = [row.pieces[1] for row in unnamed]
     are_complete = all(EMPTY_CELL not in row.pieces[1:] and _WORD.search(row.pieces[1]) for row in unnamed)
-    if (
-        len(rows[0].pieces) < 3
-        or len(groups) < 3
-        or len(unnamed) < 2
-        or not are_complete
-        or len({*names}) == 1
-    ):
+    is_small = len(rows[0].pieces) < 3 or len(groups) < 3 or len(unnamed) < 2
+    if is_small or not are_complete or len({*names}) == 1:
         return list(rows)
     named, group = list(rows[:start]), ""
     for row in rows[start:]:
@@ -342,7 +337,6 @@ def _is_table(rows: Sequence[Sequence[str]]) -> bool:
 
 
 def _most(match: Callable[[str], object], cells: Sequence[str]) -> bool:
-    """Return whether most cells match."""
     return 2 * sum(match(cell) is not None for cell in cells) > len(cells)
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from adaptive_rag.ingest.lines import contains_centre
+
 Box = tuple[float, float, float, float]
 
 # Of 255, for red, green and blue: darker text counts as visible, whatever is behind it.
@@ -41,9 +43,9 @@ class VisibleText:
         if self._words is None:
             words = self._page.get_text("words", flags=self._flags)
             self._words = [
-                word for word in words if not any(_contains_centre(box, word) for box in self._hidden)
+                word for word in words if not any(contains_centre(box, word) for box in self._hidden)
             ]
-        return [word for word in self._words if _contains_centre(clip, word)]
+        return [word for word in self._words if contains_centre(clip, word)]
 
     def _drop_hidden(self, blocks: list[dict[str, Any]]) -> list[dict[str, Any]]:
         """Remove the hidden spans from blocks, and return the blocks."""
@@ -54,11 +56,6 @@ class VisibleText:
 
 def _spans(blocks: Sequence[dict[str, Any]]) -> Iterator[dict[str, Any]]:
     return (span for block in blocks for line in block.get("lines", ()) for span in line["spans"])
-
-
-def _contains_centre(box: Box, word: Sequence[Any]) -> bool:
-    x, y = (word[0] + word[2]) / 2, (word[1] + word[3]) / 2
-    return bool(box[0] <= x <= box[2] and box[1] <= y <= box[3])
 
 
 def _find_hidden_boxes(page: Any, blocks: Sequence[dict[str, Any]]) -> set[Box]:
@@ -76,8 +73,6 @@ def _find_hidden_boxes(page: Any, blocks: Sequence[dict[str, Any]]) -> set[Box]:
         if _letter_size(span) < min(_MIN_SIZE, min(width, height) / _MIN_SIZE_DIVISOR)
     }
     faint = [span["bbox"] for span in spans if span["text"].strip() and _is_faint(span)]
-    if not faint:
-        return too_small
     transparent = {span["bbox"] for span in spans if span.get("alpha", 255) < _MIN_ALPHA}
     if transparent and any(kind == "fill-image" for kind, _ in page.get_bboxlog()):
         faint = [box for box in faint if box not in transparent]
@@ -98,10 +93,10 @@ def _is_faint(span: dict[str, Any]) -> bool:
 
 def _find_plain_boxes(page: Any, boxes: Sequence[Box]) -> set[Box]:
     """Return the boxes that have only one colour in a rendering of the page."""
-    import numpy as np
-
     if not boxes:
         return set()
+    import numpy as np
+
     zoom = _MAX_SIDE / max(page.rect.width, page.rect.height, 1)
     pixmap = page.get_pixmap(dpi=max(1, round(72 * min(zoom, 1))), alpha=False)
     pixels = (

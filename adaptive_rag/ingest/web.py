@@ -32,9 +32,8 @@ if TYPE_CHECKING:
     from anyio.from_thread import BlockingPortal
     from protego import Protego
 
-_PAGE_LOADER = Loader((".html",), "adaptive_rag.ingest.web_page:load_web_page")
+_PAGE_LOADER = Loader((".html",), ".web_page:load_web_page")
 _REDIRECTS = (301, 302, 303, 307, 308)
-_GONE = (404, 410)
 _MOST_REDIRECTS = 5
 _LARGEST_PAGE = 20_000_000  # in bytes
 _LARGEST_ROBOTS = 1_000_000
@@ -109,9 +108,7 @@ def is_address(text: object) -> TypeGuard[str]:
 
 
 def crawl(
-    site: Site,
-    known: Mapping[str, Mapping[str, Any]],
-    progress: Callable[[Fetching], None] | None = None,
+    site: Site, known: Mapping[str, Mapping[str, Any]], progress: Callable[[Fetching], None] | None = None
 ) -> Crawl:
     """Fetch and read the pages of a site, and call `progress` before each page.
 
@@ -203,11 +200,7 @@ class _Crawler:
         return self._result
 
     def _visit(self, address: str, depth: int) -> Iterable[str]:
-        """Read one page into the result, and return its links.
-
-        Raises:
-            IndexingError: it cannot be read.
-        """
+        """Read one page into the result, and return its links."""
         is_first = not self._hosts
         url = read_address(address)
         if is_first:
@@ -228,7 +221,7 @@ class _Crawler:
             return stamp.links or ()
         if reply.status != HTTPStatus.OK:
             answer = f"the server answers {_status(reply.status)}"
-            if source is None or reply.status not in _GONE:
+            if source is None or reply.status not in (404, 410):
                 raise IndexingError(f"cannot be read: {answer}")
             self._result.gone[source] = answer
             return ()

@@ -156,11 +156,7 @@ def _certificates() -> ssl.SSLContext:
 
 
 async def _look_up(url: httpx.URL, reach: Reach) -> list[str]:
-    """Return the IP addresses of a host that may be connected to.
-
-    Raises:
-        IndexingError: there are none.
-    """
+    """Return the IP addresses of a host that may be connected to; there is at least one."""
     import anyio
 
     host = url.raw_host.decode("ascii")
@@ -178,7 +174,6 @@ async def _look_up(url: httpx.URL, reach: Reach) -> list[str]:
 
 
 def _represented_ipv4(address: IPv6Address) -> IPv4Address | None:
-    """Return the IPv4 address that an IPv6 address represents, or None."""
     if address in _NAT64:
         return IPv4Address(int(address) & 0xFFFFFFFF)
     return address.ipv4_mapped or address.sixtofour

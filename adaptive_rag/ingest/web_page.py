@@ -84,11 +84,8 @@ def _keep_main_part(body: etree._Element) -> None:
         is_site_part = tag in _SITE_TAGS or is_site_edge or _is_site_role(part.get("role", "").lower())
         is_hidden = part.get("hidden") is not None or part.get("aria-hidden", "").lower() == "true"
         has_site_name = tag in ("div", "section", "ul", "ol", "p", "table") and _SITE_NAMES.search(name)
-        if (
-            is_site_part
-            or is_hidden
-            or (has_site_name and _text_length(part) < _LARGEST_NAMED_SHARE * page_length)
-        ):
+        is_named_part = has_site_name and _text_length(part) < _LARGEST_NAMED_SHARE * page_length
+        if is_site_part or is_hidden or is_named_part:
             _remove(part)
     mains = [part for part in body.iter(etree.Element) if part.tag == "main" or part.get("role") == "main"]
     mains = mains or list(body.iter("article"))

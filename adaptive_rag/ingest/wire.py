@@ -19,11 +19,7 @@ _ITEM_CLASSES: dict[str, Any] = {"pages": Page, "headings": Heading, "records": 
 
 
 def write_message(stream: BinaryIO, header: Any, body: bytes = b"") -> None:
-    """Write one message.
-
-    Raises:
-        OSError: the other side is gone.
-    """
+    """Write one message; an OSError means that the other side is gone."""
     head = json.dumps(header, default=str).encode()
     stream.write(_LENGTHS.pack(len(head), len(body)))
     stream.write(head)
@@ -32,11 +28,7 @@ def write_message(stream: BinaryIO, header: Any, body: bytes = b"") -> None:
 
 
 def read_message(stream: BinaryIO) -> tuple[Any, bytes]:
-    """Wait for one message.
-
-    Raises:
-        EOFError: the other side is gone.
-    """
+    """Wait for one message; an EOFError means that the other side is gone."""
     head, body = _LENGTHS.unpack(_read(stream, _LENGTHS.size))
     return json.loads(_read(stream, head)), _read(stream, body)
 

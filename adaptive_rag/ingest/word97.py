@@ -23,14 +23,8 @@ from adaptive_rag.text.tables import EMPTY_CELL, write_row
 _WORD_97 = 0xC1
 _COMPLEX, _ENCRYPTED, _TABLE_1 = 0x0004, 0x0100, 0x0200
 # The offsets, in the first block of the document stream, of the entries that locate each structure.
-_FOOTNOTES, _ENDNOTES, _CHARACTER_PAGES, _PARAGRAPH_PAGES, _PIECE_TABLE, _PIECE_TABLE_95 = (
-    0xAA,
-    0x20A,
-    0xFA,
-    0x102,
-    0x1A2,
-    0x160,
-)
+_FOOTNOTES, _ENDNOTES, _CHARACTER_PAGES, _PARAGRAPH_PAGES = 0xAA, 0x20A, 0xFA, 0x102
+_PIECE_TABLE, _PIECE_TABLE_95 = 0x1A2, 0x160
 _DELETED, _HIDDEN, _IN_TABLE, _ROW_END, _LIST = 0x0800, 0x083C, 0x2416, 0x2417, 0x460B
 _NO_LIST = (0, 0xF801)
 # The bytes of a property, by its upper bits; 0 means that their number comes first.
@@ -187,11 +181,9 @@ class _Document:
         return ("".join(parts) + text[done:]).ljust(length, _HIDDEN_CHARACTER)
 
     def _read_runs(self, entry: int, width: int) -> Iterator[_Run]:
-        """Yield the properties of paragraphs, or of characters if `width` is 1, from their pages.
+        """Yield the properties of paragraphs or of characters from their pages, which an entry locates.
 
-        Args:
-            entry: the offset of the entry that locates the list of pages.
-            width: the bytes of a page for each run besides its start: 13 for paragraphs, 1 for characters.
+        `width` is the bytes of a page for each run besides its start: 13 for paragraphs, 1 for characters.
         """
         if not self._is_word97:
             return

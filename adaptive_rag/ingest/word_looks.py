@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from docx.oxml.ns import qn
 
-_VAL, _FILL, _COLOR, _STYLE_ID = map(qn, ("w:val", "w:fill", "w:color", "w:styleId"))
+_VAL, _FILL, _COLOR = map(qn, ("w:val", "w:fill", "w:color"))
 _RUN_SETTINGS, _PARAGRAPH_SETTINGS, _SHADING = map(qn, ("w:rPr", "w:pPr", "w:shd"))
 _RUN, _TEXT = map(qn, ("w:r", "w:t"))
 _DELETED_MARK = f"{_RUN_SETTINGS}/{qn('w:del')}"
@@ -44,26 +44,16 @@ class WordLooks:
     """The look of text by the styles of a document, and by the runs that override them."""
 
     def __init__(self, styles: Any, document: Any) -> None:
-        self._styles = {style.get(_STYLE_ID): style for style in styles.iter(qn("w:style"))}
-        self._normal = next(
-            (
-                name
-                for name, style in self._styles.items()
-                if style.get(qn("w:type")) == "paragraph" and style.get(qn("w:default")) in ("1", "true")
-            ),
-            "",
-        )
+        self.styles = {style.styleId: style for style in styles.style_lst}
+        normal = "./w:style[@w:type='paragraph' and (@w:default='1' or @w:default='true')]/@w:styleId"
+        self._normal = next(iter(styles.xpath(normal)), "")
         self._looks: dict[str, _Look] = {}
         page = document.find(qn("w:background"))
         self._page = _WHITE if page is None else page.get(_COLOR) or _UNKNOWN_COLOR
 
     def hides(self, run: Any, paragraph: Any) -> bool:
         """Return whether a run of a paragraph, or the paragraph's mark (given as its `w:pPr`), is hidden."""
-        settings = run.find(_RUN_SETTINGS)
-        direct, run_style = _Look(), _Look()
-        if settings is not None:
-            direct = _read_look(settings)
-            run_style = self._look(_style_name(settings, _RUN_STYLE))
+        direct, run_style = self._run_looks(run)
         paragraph_style = self._look(self._style_of(paragraph))
         # "Hidden" in the style of a run and in that of its paragraph cancel each other.
         hidden_by_styles = bool(run_style.hidden) != bool(paragraph_style.hidden)
@@ -79,14 +69,8 @@ class WordLooks:
         """Return whether all text of a paragraph is bold."""
         paragraph_style = self._look(self._style_of(paragraph))
         runs = [run for run in paragraph.iter(_RUN) if "".join(run.itertext(_TEXT)).strip()]
-        for run in runs:
-            look, settings = paragraph_style, run.find(_RUN_SETTINGS)
-            if settings is not None:
-                run_style = self._look(_style_name(settings, _RUN_STYLE))
-                look = _read_look(settings).over(run_style).over(paragraph_style)
-            if not look.bold:
-                return False
-        return bool(runs)
+        looks = (direct.over(style).over(paragraph_style) for direct, style in map(self._run_looks, runs))
+        return bool(runs) and all(look.bold for look in looks)
 
     def hides_mark(self, paragraph: Any) -> bool:
         """Return whether a paragraph's mark is hidden or deleted; Word does not count it in a list then."""
@@ -100,9 +84,16 @@ class WordLooks:
         first_row = f"{qn('w:tblStylePr')}[@{qn('w:type')}='firstRow']"
         return {
             name
-            for name in self._styles
-            if any(style.find(first_row) is not None for style in self._inherited(name))
+            for name in self.styles
+            if any(style.find(first_row) is not None for style in self.inherited(name))
         }
+
+    def _run_looks(self, run: Any) -> tuple[_Look, _Look]:
+        """Return the looks that a run sets by itself and by its style."""
+        settings = run.find(_RUN_SETTINGS)
+        if settings is None:
+            return _Look(), _Look()
+        return _read_look(settings), self._look(_style_name(settings, _RUN_STYLE))
 
     def _style_of(self, paragraph: Any) -> str:
         settings = paragraph.find(_PARAGRAPH_SETTINGS)
@@ -112,22 +103,23 @@ class WordLooks:
         """Return the look of letters in a style, its own or inherited."""
         if name not in self._looks:
             self._looks[name] = _Look()
-            for style in self._inherited(name):
+            for style in self.inherited(name):
                 settings = style.find(_RUN_SETTINGS)
                 if settings is not None:
                     self._looks[name] = self._looks[name].over(_read_look(settings))
         return self._looks[name]
 
-    def _inherited(self, name: str) -> Iterator[Any]:
+    def inherited(self, name: str) -> Iterator[Any]:
+        """Yield a style and those that it inherits from: "My chapter" from "Heading 1"."""
         for _ in range(_LONGEST_INHERITANCE):
-            if name not in self._styles:
+            if name not in self.styles:
                 return
-            yield self._styles[name]
-            name = _style_name(self._styles[name], qn("w:basedOn"))
+            yield self.styles[name]
+            name = _style_name(self.styles[name], qn("w:basedOn"))
 
     def _color_behind(self, paragraph: Any) -> str:
         """Return the colour behind a paragraph: its own, or that of its cell, table, text box or page."""
-        styles = self._inherited(self._style_of(paragraph))
+        styles = self.inherited(self._style_of(paragraph))
         for settings in (each.find(_PARAGRAPH_SETTINGS) for each in (paragraph, *styles)):
             if settings is not None and (color := _shading_color(settings.find(_SHADING))):
                 return color
@@ -139,7 +131,7 @@ class WordLooks:
                 continue
             if color := _shading_color(settings.find(_SHADING)):
                 return color
-            for style in self._inherited(_style_name(settings, _TABLE_STYLE)):
+            for style in self.inherited(_style_name(settings, _TABLE_STYLE)):
                 # Which cells a table style's shading applies to is not determined.
                 if any(map(_shading_color, style.iter(_SHADING))):
                     return _UNKNOWN_COLOR

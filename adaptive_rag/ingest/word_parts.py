@@ -42,7 +42,7 @@ class WordParts:
     def __init__(self, archive: zipfile.ZipFile, main: str, builder: TextBuilder) -> None:
         self.builder = builder
         self._archive = archive
-        self._links = read_links(archive, main)
+        self.links = read_links(archive, main)
         self._names = set(archive.namelist())
         self._embedded = EmbeddedFiles(archive, builder)
         self._missing: Counter[str] = Counter()
@@ -56,7 +56,7 @@ class WordParts:
         elif element.tag == _CHUNK:
             self._write_chunk(element)
         elif element.tag == _OBJECT:
-            if (part := self._target(element, "id")) and element.get("Type") != "Link":
+            if (part := self._target(element)) and element.get("Type") != "Link":
                 self._embedded.add(part, element.get("ProgID", ""))
         elif element.tag == _LOCKED_CANVAS:
             for text, _ in read_paragraphs(element):
@@ -67,31 +67,31 @@ class WordParts:
     def page_edges(self, body: Any) -> Iterator[Any]:
         """Yield the page headers and footers that sections refer to."""
         references = body.iter(qn("w:headerReference"), qn("w:footerReference"))
-        for part in dict.fromkeys(self._target(reference, "id") for reference in references):
+        for part in dict.fromkeys(self._target(reference) for reference in references):
             if part in self._names:
                 yield read_xml(self._archive, part)
 
     def finish(self) -> None:
         """Write the embedded files, and note what was left out."""
         self._embedded.write()
-        if comments := find_part(self._links, "comments"):
+        if comments := find_part(self.links, "comments"):
             count = len(read_xml(self._archive, comments)) if comments in self._names else 0
             self._missing["comment"] += count
         for kind, count in self._missing.items():
             self.builder.note_left_out(kind, count)
-        if find_part(self._links, "vbaProject"):
+        if find_part(self.links, "vbaProject"):
             self.builder.notes.append("macros were left out")
 
-    def _target(self, element: Any, name: str) -> str:
+    def _target(self, element: Any) -> str:
         """Return the part that an element refers to; "" if there is none."""
-        link = self._links.get(linked_id(element, name))
+        link = self.links.get(linked_id(element))
         return link.target if link else ""
 
     def _write_part(
         self, element: Any, name: str, kind: str, read: Callable[[Any], Iterator[str]], *, marker: str = ""
     ) -> None:
         """Write the texts of a part that an element refers to, or count it as missing."""
-        root = read_linked(self._archive, self._links, element, name)
+        root = read_linked(self._archive, self.links, element, name)
         if root is None:
             self._missing[kind] += 1
             return
@@ -100,20 +100,21 @@ class WordParts:
 
     def _write_chunk(self, element: Any) -> None:
         """Read a document of another kind that Word shows in this place; each is read once."""
-        part = self._target(element, "id")
+        part = self._target(element)
         if part not in self._names or self._archive.getinfo(part).file_size > LARGEST:
             self._missing["part"] += 1
             return
         self._names.discard(part)
         stem, suffix = posixpath.splitext(posixpath.basename(part))
-        suffix = suffix if suffix in _READ_CHUNKS else _CHUNK_SUFFIXES.get(self._content_type(part), suffix)
+        suffix = suffix if suffix in _READ_CHUNKS else _CHUNK_SUFFIXES.get(self.content_type(part), suffix)
         insert_part(self._archive.read(part), f"{stem}{suffix}", self.builder)
 
-    def _content_type(self, part: str) -> str:
+    def content_type(self, part: str) -> str:
         """Return the content type of a part, else the default of its suffix, else ""."""
         types = read_xml(self._archive, "[Content_Types].xml")
         suffix = posixpath.splitext(part)[1][1:].lower()
-        by_name = (each.get("ContentType", "") for each in types if each.get("PartName") == f"/{part}")
+        name = f"/{part}".lower()
+        by_name = (each.get("ContentType", "") for each in types if each.get("PartName", "").lower() == name)
         by_suffix = (
             each.get("ContentType", "") for each in types if each.get("Extension", "").lower() == suffix
         )

@@ -19,18 +19,9 @@ from adaptive_rag.ingest.sheets import Sheet, add_sheets
 
 # What xlrd raises if a workbook is damaged, or of a kind that it does not know.
 _DAMAGED = (
-    xlrd.XLRDError,
-    CompDocError,
-    FormulaError,
-    struct.error,
-    LookupError,
-    ValueError,
-    ArithmeticError,
-    TypeError,
-    AttributeError,
-    AssertionError,
-    OSError,  # raised by olefile
-)
+    xlrd.XLRDError, CompDocError, FormulaError, struct.error, LookupError, ValueError, ArithmeticError,
+    TypeError, AttributeError, AssertionError, OSError,  # the last is raised by olefile
+)  # fmt: skip
 _BOLD_WEIGHT = 700
 
 

@@ -99,7 +99,7 @@ def load_xml(path: Path, builder: TextBuilder) -> None:
         if name in ("package", "wordDocument"):
             etree.strip_elements(root, *_HIDDEN_TAGS, with_tail=False)
         _note_document(root, builder)
-        _Document(builder).write(root, 0)
+        _write_element(builder, root, 0)
     if not builder.length:
         _write_data(root, builder)
 
@@ -155,71 +155,63 @@ def _note_document(root: Any, builder: TextBuilder) -> None:
     note_properties(builder, title=_read_words(title) if title is not None else "", language=language)
 
 
-class _Document:
-    """Writes the elements of a document in order."""
+def _write_element(builder: TextBuilder, element: Any, depth: int, marker: str = "") -> None:
+    """Write an element: its own words as paragraphs, and each block in it separately."""
+    name = local_name(element)
+    depth += name in _SECTIONS
+    words = [element.text or ""]
+    # The children of such an element are not parts of a sentence.
+    has_tail_text = any((child.tail or "").strip() for child in element)
+    has_only_elements = name not in _SENTENCES and not has_tail_text
+    for child in element:
+        child_name = local_name(child)
+        if child_name in _SKIPPED_TAGS:
+            pass
+        elif not child_name:
+            words += _pieces(child)
+        elif child_name in _TITLES:
+            marker = _end_paragraph(builder, words, marker)
+            if text := _read_words(child):
+                builder.add_paragraph(text, level=min(depth + 1, 9))
+        elif child_name in _NAME_GROUPS:
+            marker = _end_paragraph(builder, words, marker)
+            marker = _end_paragraph(builder, [*_pieces(child)], marker)
+        elif child_name in _TABLES:
+            marker = _end_paragraph(builder, words, marker)
+            _write_table(builder, child)
+        elif (
+            child_name in _BLOCKS
+            or any(local_name(each) in _BLOCKS for each in child.iterdescendants())
+            or (has_only_elements and not any(map(str.strip, words)))
+        ):
+            marker = _end_paragraph(builder, words, marker)
+            _write_element(builder, child, depth, "-" if child_name in _ITEMS else marker)
+        else:
+            words.append("".join(_pieces(child)))
+        words.append(child.tail or "")
+    _end_paragraph(builder, words, marker)
 
-    def __init__(self, builder: TextBuilder) -> None:
-        self._builder = builder
 
-    def write(self, element: Any, depth: int, marker: str = "") -> None:
-        """Write an element: its own words as paragraphs, and each block in it separately."""
+def _end_paragraph(builder: TextBuilder, words: list[str], marker: str) -> str:
+    """Write the words so far as a paragraph; only the first paragraph of a list item has its marker."""
+    text = " ".join("".join(words).split())
+    words.clear()
+    if not text:
+        return marker
+    builder.add_paragraph(text, marker=marker)
+    return ""
+
+
+def _write_table(builder: TextBuilder, table: Any) -> None:
+    rows = []
+    for element in _outside_cells(table):
         name = local_name(element)
-        depth += name in _SECTIONS
-        words = [element.text or ""]
-        # The children of such an element are not parts of a sentence.
-        has_tail_text = any((child.tail or "").strip() for child in element)
-        has_only_elements = name not in _SENTENCES and not has_tail_text
-        for child in element:
-            child_name = local_name(child)
-            if child_name in _SKIPPED_TAGS:
-                pass
-            elif not child_name:
-                words += _pieces(child)
-            elif child_name in _TITLES:
-                marker = self._end_paragraph(words, marker)
-                if text := _read_words(child):
-                    self._builder.add_paragraph(text, level=min(depth + 1, 9))
-            elif child_name in _NAME_GROUPS:
-                marker = self._end_paragraph(words, marker)
-                marker = self._end_paragraph([*_pieces(child)], marker)
-            elif child_name in _TABLES:
-                marker = self._end_paragraph(words, marker)
-                self._write_table(child)
-            elif (
-                child_name in _BLOCKS
-                or self._holds_blocks(child)
-                or (has_only_elements and not any(map(str.strip, words)))
-            ):
-                marker = self._end_paragraph(words, marker)
-                self.write(child, depth, "-" if child_name in _ITEMS else marker)
-            else:
-                words.append("".join(_pieces(child)))
-            words.append(child.tail or "")
-        self._end_paragraph(words, marker)
-
-    def _end_paragraph(self, words: list[str], marker: str) -> str:
-        """Write the words so far as a paragraph; only the first paragraph of a list item has its marker."""
-        text = " ".join("".join(words).split())
-        words.clear()
-        if not text:
-            return marker
-        self._builder.add_paragraph(text, marker=marker)
-        return ""
-
-    def _holds_blocks(self, element: Any) -> bool:
-        return any(local_name(each) in _BLOCKS for each in element.iterdescendants())
-
-    def _write_table(self, table: Any) -> None:
-        """Write the title and the rows of a table."""
-        rows = []
-        for element in _outside_cells(table):
-            name = local_name(element)
-            if name in _ROWS:
-                rows.append(write_row(_read_words(cell) for cell in element if local_name(cell) in _CELLS))
-            elif name in _TITLES | {"caption"} and (text := _read_words(element)):
-                self._builder.add_paragraph(text)
-        if any(rows):
-            self._builder.add_paragraph("\n".join(filter(None, rows)))
+        if name in _ROWS:
+            rows.append(write_row(_read_words(cell) for cell in element if local_name(cell) in _CELLS))
+        elif name in _TITLES | {"caption"} and (text := _read_words(element)):
+            builder.add_paragraph(text)
+    if any(rows):
+        builder.add_paragraph("\n".join(filter(None, rows)))
 
 
 def _outside_cells(element: Any) -> Iterator[Any]:

@@ -78,5 +78,4 @@ def diagram(*texts):
     points = "".join(
         f"<dgm:pt><dgm:t><a:p><a:r><a:t>{text}</a:t></a:r></a:p></dgm:t></dgm:pt>" for text in texts
     )
-    kind = 'xmlns:dgm="http://schemas.openxmlformats.org/drawingml/2006/diagram"'
-    return f"<dgm:dataModel {kind} {A}><dgm:ptLst>{points}</dgm:ptLst></dgm:dataModel>".encode()
+    return f"<dgm:dataModel {DGM} {A}><dgm:ptLst>{points}</dgm:ptLst></dgm:dataModel>".encode()

@@ -6,15 +6,7 @@ from pathlib import Path
 import pytest
 
 from adaptive_rag.errors import ConfigurationError, IndexingError, InputError
-from adaptive_rag.ingest import (
-    Confined,
-    Failure,
-    SourceFile,
-    archives,
-    discover,
-    extract_text,
-    read_source,
-)
+from adaptive_rag.ingest import Confined, Failure, SourceFile, archives, discover, extract_text, read_source
 from adaptive_rag.ingest.ignore import Patterns
 from adaptive_rag.ingest.read import list_archive
 from tests.index.made import build, texts_in
@@ -32,14 +24,14 @@ HELD = {
 READ = ["letters/may.txt", "tables/levels.csv", "wall.md"]
 
 
-def make_zip(path: Path, held: dict[str, str]) -> Path:
+def make_zip(path, held):
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, text in held.items():
             archive.writestr(name, text)
     return path
 
 
-def make_tar(path: Path, held: dict[str, str]) -> Path:
+def make_tar(path, held):
     with tarfile.open(path, f"w:{path.suffix[1:]}" if path.suffix != ".tar" else "w") as archive:
         for name, text in held.items():
             entry = tarfile.TarInfo(name)
@@ -174,7 +166,7 @@ def test_files_that_are_read_one_after_the_other_have_their_archive_opened_once(
     opened, open_archive = [], archives._open
     monkeypatch.setattr(archives, "_open", lambda path: opened.append(path) or open_archive(path))
 
-    def read_all() -> list[str]:
+    def read_all():
         texts = []
         for inner in held:
             with archives.unpacked(path / inner) as file:

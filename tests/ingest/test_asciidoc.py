@@ -1,7 +1,5 @@
 """AsciiDoc: what a reader of the page sees, each line on the line that it has in the file."""
 
-from pathlib import Path
-
 import pytest
 
 from adaptive_rag.ingest import extract_text
@@ -51,7 +49,7 @@ Shut the *gate* at six.
 """
 
 
-def test_headings_lists_and_tables_are_read_on_their_lines(tmp_path: Path) -> None:
+def test_headings_lists_and_tables_are_read_on_their_lines(tmp_path):
     path = tmp_path / "guide.adoc"
     path.write_text(GUIDE)
     source = extract_text(path)
@@ -93,13 +91,13 @@ UNCLOSED = ["Tide.\n\n|===\n|a |b", "Tide.\n\n|===\n|===", "Tide.\n----\nx", "Ti
 
 
 @pytest.mark.parametrize("text", UNCLOSED)
-def test_what_is_never_closed_ends_with_the_file(tmp_path: Path, text: str) -> None:
+def test_what_is_never_closed_ends_with_the_file(tmp_path, text):
     path = tmp_path / "guide.asciidoc"
     path.write_text(text)
     assert len(extract_text(path).text.split("\n")) == len(text.split("\n"))
 
 
-def test_no_row_is_lost_where_several_stand_on_one_line(tmp_path: Path) -> None:
+def test_no_row_is_lost_where_several_stand_on_one_line(tmp_path):
     for text in ('[cols="2"]\n|===\n|a |b |c |d\n|e |f\n|===\n', '[cols="1,1"]\n|===\n|a |b |c |d\n|===\n'):
         file = tmp_path / "rows.adoc"
         file.write_text(text, encoding="utf-8")

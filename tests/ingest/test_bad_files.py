@@ -4,9 +4,7 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 from langchain_core.embeddings import Embeddings
@@ -42,14 +40,14 @@ class CheapEmbeddings(Embeddings):
 
     model = "cheap"
 
-    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+    def embed_documents(self, texts):
         return [[float(byte) + 1 for byte in hashlib.md5(text.encode()).digest()] for text in texts]
 
-    def embed_query(self, text: str) -> list[float]:
+    def embed_query(self, text):
         return self.embed_documents([text])[0]
 
 
-def check_line(failure: Failure) -> None:
+def check_line(failure):
     """Check that a line names the file, is short and plain, and is one line."""
     assert failure.source.isprintable()
     said = failure.reason.replace(failure.source, "").replace(Path(failure.source).stem, "")
@@ -59,9 +57,7 @@ def check_line(failure: Failure) -> None:
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("name", BAD_FILES, ids=printable)
-def test_each_bad_file_alone_is_read_or_costs_one_line(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_each_bad_file_alone_is_read_or_costs_one_line(name, tmp_path, monkeypatch):
     monkeypatch.setattr(process, "BOUNDS", SHORT)
     BAD_FILES[name](tmp_path / name)
     result = read_source(SourceFile(tmp_path / name, printable(name)))
@@ -76,9 +72,7 @@ def test_each_bad_file_alone_is_read_or_costs_one_line(
     assert "root:" not in result.text  # from /etc/passwd
 
 
-def test_bad_files_in_one_folder_cost_their_lines_and_the_good_ones_are_indexed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_bad_files_in_one_folder_cost_their_lines_and_the_good_ones_are_indexed(tmp_path, monkeypatch):
     monkeypatch.setattr(process, "BOUNDS", SHORT)
     monkeypatch.chdir(tmp_path)
     docs = tmp_path / "docs"
@@ -105,7 +99,7 @@ def test_bad_files_in_one_folder_cost_their_lines_and_the_good_ones_are_indexed(
 @pytest.mark.parametrize(
     "name", ["unpacks to 90 megabytes.docx", "four gigabytes of nothing.txt", "a picture that unpacks.pdf"]
 )
-def test_a_file_that_unpacks_takes_bounded_memory(name: str, tmp_path: Path) -> None:
+def test_a_file_that_unpacks_takes_bounded_memory(name, tmp_path):
     make_bad_files(tmp_path, [name])
     outcome = read_in_program(tmp_path / name)
     assert outcome.passes, outcome
@@ -114,7 +108,7 @@ def test_a_file_that_unpacks_takes_bounded_memory(name: str, tmp_path: Path) -> 
 
 
 @pytest.fixture
-def docs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def docs(tmp_path, monkeypatch):
     """A folder with three good documents and three bad ones, of which the first ends the process."""
     (tmp_path / "crashing.py").write_text(
         "import ctypes\ndef load(path, builder):\n    ctypes.string_at(0)\n"
@@ -135,12 +129,12 @@ BAD = ["a.crash", "damaged stream.docx", "a link to nothing.pdf"]
 QUESTION = "How long is the sea wall of Saltmere?"
 
 
-def test_building_an_index_goes_on(docs: Path) -> None:
+def test_building_an_index_goes_on(docs):
     report = Index.build(docs, "kb")
     assert report.added == 3 and {Path(failure.source).name for failure in report.failed} == set(BAD)
 
 
-def test_index_names_each_bad_file_in_a_line_and_exits_with_1(run: Run, docs: Path) -> None:  # noqa: F811
+def test_index_names_each_bad_file_in_a_line_and_exits_with_1(run, docs):  # noqa: F811
     result = run("index", docs)
     assert result.exit_code == 1
     lines = result.stderr.splitlines()
@@ -154,7 +148,7 @@ def test_index_names_each_bad_file_in_a_line_and_exits_with_1(run: Run, docs: Pa
     assert (report["unchanged"], len(report["failed"])) == (3, 3)
 
 
-def test_ask_answers_from_the_good_documents(run: Run, docs: Path) -> None:  # noqa: F811
+def test_ask_answers_from_the_good_documents(run, docs):  # noqa: F811
     result = run("ask", QUESTION, "--docs", docs)
     assert result.exit_code == 0 and "2,340 metres" in result.stdout
     assert sum(line.startswith("Skipped: ") for line in result.stderr.splitlines()) == 3
@@ -163,7 +157,7 @@ def test_ask_answers_from_the_good_documents(run: Run, docs: Path) -> None:  # n
 @pytest.mark.parametrize(
     "make", [AdaptiveRAG, AdaptiveRAG.from_documents], ids=["AdaptiveRAG", "from_documents"]
 )
-def test_a_program_answers_and_is_warned(make: Callable[..., AdaptiveRAG], docs: Path) -> None:
+def test_a_program_answers_and_is_warned(make, docs):
     with pytest.warns(AdaptiveRAGWarning, match="could not be read, and are not searched") as told:
         rag = make(str(docs))
     assert all(name in str(told[0].message) for name in BAD)
@@ -171,20 +165,20 @@ def test_a_program_answers_and_is_warned(make: Callable[..., AdaptiveRAG], docs:
     assert "2,340 metres" in rag.invoke(QUESTION)["answer"]
 
 
-def test_the_indexing_graph_reports_them(docs: Path) -> None:
+def test_the_indexing_graph_reports_them(docs):
     graph = build_indexing_graph().compile()
-    output: dict[str, Any] = graph.invoke({"paths": [str(docs)]}, context={"index": "kb"})  # type: ignore
+    output = graph.invoke({"paths": [str(docs)]}, context={"index": "kb"})
     assert {Path(failure["source"]).name for failure in output["report"]["failed"]} == set(BAD)
     assert output["report"]["added"] == 3
 
 
-def test_extract_text_raises_for_the_file_and_goes_on(docs: Path) -> None:
+def test_extract_text_raises_for_the_file_and_goes_on(docs):
     with pytest.raises(IndexingError, match=r"a\.crash made the process that read it crash"):
         extract_text(docs / "a.crash")
     assert "2,340" in extract_text(docs / "wall.md").text
 
 
-def test_bad_files_alone_are_all_named_in_the_error(docs: Path) -> None:
+def test_bad_files_alone_are_all_named_in_the_error(docs):
     for name in GOOD:
         (docs / name).unlink()
     with pytest.raises(IndexingError) as error:
@@ -202,17 +196,15 @@ def test_bad_files_alone_are_all_named_in_the_error(docs: Path) -> None:
         (OSError(116, "Stale file handle"), "listed: Stale file handle"),
     ],
 )
-def test_a_folder_that_cannot_be_listed_costs_a_line_and_keeps_what_was_read(
-    docs: Path, monkeypatch: pytest.MonkeyPatch, error: OSError, said: str
-) -> None:
+def test_a_folder_that_cannot_be_listed_costs_a_line_and_keeps_what_was_read(docs, monkeypatch, error, said):
     (docs / "inner").mkdir()
     (docs / "inner" / "tide.txt").write_text("The tide comes in twice a day.")
     before: IndexReport = Index.build(docs, "kb", sentence_vectors=False)
 
-    def refuse(name: str) -> None:
+    def refuse(name):
         really = getattr(os, name)
 
-        def call(path: Any, *args: Any, **kwargs: Any) -> Any:
+        def call(path, *args, **kwargs):
             if isinstance(path, str | Path) and "inner" in Path(path).parts:
                 raise type(error)(*error.args, str(path))
             return really(path, *args, **kwargs)

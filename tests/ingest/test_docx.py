@@ -278,10 +278,7 @@ def _run(text):
             f"<m:sup>{_run('n')}</m:sup><m:e>{_run('i')}</m:e></m:nary>",
             "∑_(i=1)^n i",
         ),
-        (
-            f'<m:d><m:dPr><m:begChr m:val="["/><m:endChr m:val=""/></m:dPr><m:e>{_run("x")}</m:e></m:d>',
-            "[x",
-        ),
+        (f'<m:d><m:dPr><m:begChr m:val="["/><m:endChr m:val=""/></m:dPr><m:e>{_run("x")}</m:e></m:d>', "[x"),
         (
             f"<m:m><m:mr><m:e>{_run('1')}</m:e><m:e>{_run('0')}</m:e></m:mr>"
             f"<m:mr><m:e>{_run('0')}</m:e><m:e>{_run('1')}</m:e></m:mr></m:m>",

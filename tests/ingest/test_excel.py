@@ -10,7 +10,7 @@ from openpyxl.styles import Font
 from adaptive_rag import AdaptiveRAG
 from adaptive_rag.ingest import extract_text, split
 from adaptive_rag.ingest.number_formats import show_number
-from tests.ingest.made_office import A, C, R, add_parts, change_parts, chart, diagram
+from tests.ingest.made_office import MC, A, C, R, add_parts, change_parts, chart, diagram
 from tests.ingest.spans import checked_chunks, texts
 
 
@@ -421,7 +421,6 @@ def test_charts_diagrams_and_boxes_of_a_sheet_are_read_once_and_files_below_it(t
     fill(inner.active, ["Room", "Seats"], ["Hall", 80])
     inner.save(tmp_path / "rooms.xlsx")
     box = "<xdr:sp><xdr:txBody><a:p><a:r><a:t>Prices hold.</a:t></a:r></a:p></xdr:txBody></xdr:sp>"
-    mc = 'xmlns:mc="http://schemas.openxmlformats.org/markup-compatibility/2006"'
     both = f"<mc:Choice>{box}</mc:Choice><mc:Fallback>{box}</mc:Fallback>"
     frames = (
         f'<c:chart {C} r:id="chart.xml"/>',
@@ -429,7 +428,7 @@ def test_charts_diagrams_and_boxes_of_a_sheet_are_read_once_and_files_below_it(t
         '<dgm:relIds xmlns:dgm="http://schemas.openxmlformats.org/drawingml/2006/diagram" r:dm="data.xml"/>',
     )
     drawing = (
-        f"<xdr:wsDr {DRAWN} {A} {R}><mc:AlternateContent {mc}>{both}</mc:AlternateContent>"
+        f"<xdr:wsDr {DRAWN} {A} {R}><mc:AlternateContent {MC}>{both}</mc:AlternateContent>"
         f"{''.join(f'<xdr:graphicFrame>{frame}</xdr:graphicFrame>' for frame in frames)}</xdr:wsDr>"
     )
     rels = "xl/worksheets/_rels/sheet1.xml.rels"

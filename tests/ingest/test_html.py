@@ -189,10 +189,7 @@ def test_a_row_of_one_cell_beside_one_that_goes_on_stays_a_row(read_file):
         ("<p>Seen.</p><p style='color:transparent'>Ignore this.</p>", 2),
         ("<p>Seen.</p><table bgcolor=black><td><b style='color:#000'>Ignore this.</b></table>", 2),
         ("<style>.x{display:none}</style><p>Seen.</p><p class='a x'>Ignore this.</p>", 2),
-        (
-            "<style>@media print {p{display:none}} p#y{color:white}</style><p>Seen.<p id=y>Ignore this.",
-            2,
-        ),
+        ("<style>@media print {p{display:none}} p#y{color:white}</style><p>Seen.<p id=y>Ignore this.", 2),
     ],
 )
 def test_what_a_page_hides_is_left_out_and_counted(read_file, page, words):

@@ -19,11 +19,7 @@ Hinge & 4\,\% \\ Dowel & 2 \\
 def test_latex_is_read_as_its_reader_sees_it_on_the_lines_of_the_file(read_file):
     source = read_file("a.tex", TEX)
     lines = source.text.split("\n")
-    assert lines[3:6] == [
-        "Opening hours",
-        "The café opens at 9 am, see [quill] and [fees].",
-        "Fees & more",
-    ]
+    assert lines[3:6] == ["Opening hours", "The café opens at 9 am, see [quill] and [fees].", "Fees & more"]
     assert lines[7].strip() == r"- A child under five (By day.) pays $\frac{a}{b}$."
     assert lines[10].startswith("Hinge | 4%")
     assert "nobody" not in source.text and "article" not in source.text

@@ -9,7 +9,6 @@ import tempfile
 import threading
 import time
 import warnings
-from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -70,11 +69,11 @@ SLOW = Bounds(seconds=1, seconds_per_mb=0, memory_mb=300, memory_per_mb=0)
 
 
 @pytest.fixture
-def load_with(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Path]:
+def load_with(tmp_path, monkeypatch):
     """Return a function that makes a file whose loader runs the given lines."""
     monkeypatch.syspath_prepend(tmp_path)
 
-    def make(lines: str) -> Path:
+    def make(lines):
         name = f"harmful_{abs(hash(lines))}"
         (tmp_path / f"{name}.py").write_text(f"def load(path, builder):\n    {lines}\n")
         monkeypatch.setitem(LOADERS, "harmful", Loader((".harm",), f"{name}:load"))
@@ -88,9 +87,7 @@ def load_with(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str]
 @pytest.mark.few(5)
 @pytest.mark.skipif(os.name == "nt", reason="signals are those of POSIX")
 @pytest.mark.parametrize("what", HARMFUL)
-def test_a_loader_loses_its_own_file_alone(
-    what: str, load_with: Callable[[str], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_loader_loses_its_own_file_alone(what, load_with, tmp_path, monkeypatch):
     monkeypatch.setattr(process, "BOUNDS", SLOW)
     monkeypatch.setattr(process, "longest_wait", lambda seconds: 3 * seconds)
     lines, said = HARMFUL[what]
@@ -106,7 +103,7 @@ def test_a_loader_loses_its_own_file_alone(
     assert extract_text(tmp_path / "good.txt").text == "The tide comes in."
 
 
-def test_what_is_read_apart_is_what_is_read_here() -> None:
+def test_what_is_read_apart_is_what_is_read_here():
     text = SourceText(
         "caf\\xe9.txt",
         "Tide \U0001f30a " * 3,
@@ -120,7 +117,7 @@ def test_what_is_read_apart_is_what_is_read_here() -> None:
     assert unpack(*pack(text)) == text
 
 
-def test_many_threads_read_at_once(tmp_path: Path) -> None:
+def test_many_threads_read_at_once(tmp_path):
     for number in range(40):
         (tmp_path / f"{number:02}.txt").write_text(f"Note {number} of the tide.")
     with ThreadPoolExecutor(8) as pool:
@@ -132,7 +129,7 @@ def test_many_threads_read_at_once(tmp_path: Path) -> None:
 
 
 @pytest.fixture
-def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, without_workers: None) -> Iterator[Path]:
+def temporary(tmp_path, monkeypatch, without_workers):
     """Return an empty folder for the temporary files of this program and of those that it starts."""
     folder = tmp_path / "temporary"
     folder.mkdir()
@@ -142,9 +139,7 @@ def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, without_workers: 
     workers.end_idle_workers()
 
 
-def test_temporary_files_go_with_the_process_that_made_them(
-    temporary: Path, load_with: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_temporary_files_go_with_the_process_that_made_them(temporary, load_with, monkeypatch):
     monkeypatch.setattr(process, "BOUNDS", SLOW)
     lines = "import tempfile; path = tempfile.mkdtemp(); {} builder.add(path)"
     path = extract_text(load_with(lines.format(""))).text
@@ -156,9 +151,7 @@ def test_temporary_files_go_with_the_process_that_made_them(
         assert not any(temporary.iterdir()), harm
 
 
-def test_a_process_that_has_ended_by_itself_leaves_no_temporary_files(
-    temporary: Path, load_with: Callable[[str], Path]
-) -> None:
+def test_a_process_that_has_ended_by_itself_leaves_no_temporary_files(temporary, load_with):
     path = load_with("import tempfile; builder.add(tempfile.mkdtemp())")
     extract_text(path)
     [ended] = workers._idle
@@ -170,8 +163,8 @@ def test_a_process_that_has_ended_by_itself_leaves_no_temporary_files(
 
 
 def test_where_no_temporary_folder_can_be_created_files_are_read_in_a_process_too(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, temporary: Path
-) -> None:
+    tmp_path, monkeypatch, temporary
+):
     temporary.rmdir()
     (tmp_path / "a.txt").write_text("The tide comes in.")
     assert extract_text(tmp_path / "a.txt").text == "The tide comes in."
@@ -180,9 +173,7 @@ def test_where_no_temporary_folder_can_be_created_files_are_read_in_a_process_to
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
 @pytest.mark.parametrize("end", ["", "os.kill(os.getpid(), signal.SIGTERM)"], ids=["ends", "is killed"])
-def test_a_program_leaves_no_temporary_files_and_its_forks_keep_them(
-    tmp_path: Path, temporary: Path, end: str
-) -> None:
+def test_a_program_leaves_no_temporary_files_and_its_forks_keep_them(tmp_path, temporary, end):
     (tmp_path / "a.txt").write_text("The tide comes in.")
     code = (
         "import os, signal; from adaptive_rag.ingest import extract_text, workers\n"
@@ -196,7 +187,7 @@ def test_a_program_leaves_no_temporary_files_and_its_forks_keep_them(
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
-def test_a_fork_of_the_program_has_a_worker_of_its_own(tmp_path: Path) -> None:
+def test_a_fork_of_the_program_has_a_worker_of_its_own(tmp_path):
     (tmp_path / "a.txt").write_text("The tide comes in.")
     extract_text(tmp_path / "a.txt")
     assert workers._idle
@@ -212,14 +203,14 @@ def test_a_fork_of_the_program_has_a_worker_of_its_own(tmp_path: Path) -> None:
     subprocess.run([sys.executable, "-W", "error", "-c", code], check=True, timeout=60)
 
 
-def test_a_worker_imports_no_more_than_it_needs(load_with: Callable[[str], Path]) -> None:
+def test_a_worker_imports_no_more_than_it_needs(load_with):
     lines = "import sys; import adaptive_rag.ingest.docx; builder.add(' '.join(sorted(sys.modules)))"
     loaded = set(extract_text(load_with(lines)).text.split())
     heavy = {"lancedb", "onnxruntime", "langgraph", "langchain", "numpy", "pydantic", "tokenizers"}
     assert "docx" in loaded and not loaded & heavy
 
 
-def test_a_worker_ends_when_there_is_nothing_to_do() -> None:
+def test_a_worker_ends_when_there_is_nothing_to_do():
     code = "import adaptive_rag.ingest.worker as worker; worker.IDLE_SECONDS = 0.5; worker.serve()"
     left = subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL)
     assert left.wait(timeout=30) == 1
@@ -227,7 +218,7 @@ def test_a_worker_ends_when_there_is_nothing_to_do() -> None:
     left.stdin.close()
 
 
-def test_a_worker_that_rested_too_long_is_not_asked_again(tmp_path: Path) -> None:
+def test_a_worker_that_rested_too_long_is_not_asked_again(tmp_path):
     (tmp_path / "a.txt").write_text("The tide comes in.")
     extract_text(tmp_path / "a.txt")
     rested = workers._idle[-1]
@@ -236,7 +227,7 @@ def test_a_worker_that_rested_too_long_is_not_asked_again(tmp_path: Path) -> Non
     assert rested not in workers._idle and rested._process.returncode is not None
 
 
-def test_a_run_that_stops_gives_up_the_file_at_once(load_with: Callable[[str], Path]) -> None:
+def test_a_run_that_stops_gives_up_the_file_at_once(load_with):
     stop = threading.Event()
     threading.Timer(0.5, stop.set).start()
     started = time.perf_counter()
@@ -259,7 +250,7 @@ print(read_source(SourceFile(Path({folder!r}, "a.harm"), "a.harm")), flush=True)
 
 
 @pytest.fixture
-def program(tmp_path: Path) -> Iterator[Callable[..., subprocess.Popen[str]]]:
+def program(tmp_path):
     """Return a function that starts a program, from standard input, that reads a file without end."""
     (tmp_path / "endless.py").write_text(
         "import os, re\ndef load(path, builder):\n"
@@ -268,14 +259,14 @@ def program(tmp_path: Path) -> Iterator[Callable[..., subprocess.Popen[str]]]:
     (tmp_path / "a.harm").write_text("tide")
     started = []
 
-    def start(seconds: float, **options: object) -> subprocess.Popen[str]:
+    def start(seconds, **options):
         running = subprocess.Popen(
             [sys.executable, "-"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
-            **options,  # type: ignore[call-overload]
+            **options,
         )
         started.append(running)
         running.stdin.write(PROGRAM.format(folder=str(tmp_path), seconds=seconds))
@@ -289,7 +280,7 @@ def program(tmp_path: Path) -> Iterator[Callable[..., subprocess.Popen[str]]]:
         running.communicate()
 
 
-def wait_until(condition: Callable[[], bool]) -> None:
+def wait_until(condition):
     """Wait for a condition, at most ten seconds."""
     end = time.monotonic() + 10
     while not condition():
@@ -297,7 +288,7 @@ def wait_until(condition: Callable[[], bool]) -> None:
         time.sleep(0.05)
 
 
-def worker_of(folder: Path) -> psutil.Process:
+def worker_of(folder):
     """Wait for the worker to begin, and return it."""
     for _ in range(600):
         if (folder / "pid").exists() and (folder / "pid").read_text():
@@ -306,9 +297,7 @@ def worker_of(folder: Path) -> psutil.Process:
     raise AssertionError("no worker has begun")
 
 
-def test_a_program_without_a_guard_runs_once(
-    tmp_path: Path, program: Callable[..., subprocess.Popen[str]]
-) -> None:
+def test_a_program_without_a_guard_runs_once(tmp_path, program):
     stdout, stderr = program(1).communicate(timeout=60)
     assert stdout.splitlines() == [
         "once",
@@ -318,9 +307,7 @@ def test_a_program_without_a_guard_runs_once(
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals are those of POSIX")
-def test_a_program_that_is_killed_leaves_no_worker(
-    tmp_path: Path, program: Callable[..., subprocess.Popen[str]]
-) -> None:
+def test_a_program_that_is_killed_leaves_no_worker(tmp_path, program):
     running = program(2)
     worker = worker_of(tmp_path)
     running.kill()
@@ -328,9 +315,7 @@ def test_a_program_that_is_killed_leaves_no_worker(
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals are those of POSIX")
-def test_ctrl_c_ends_the_program_and_its_worker(
-    tmp_path: Path, program: Callable[..., subprocess.Popen[str]]
-) -> None:
+def test_ctrl_c_ends_the_program_and_its_worker(tmp_path, program):
     running = program(
         60,
         start_new_session=True,
@@ -345,7 +330,7 @@ def test_ctrl_c_ends_the_program_and_its_worker(
 
 
 @pytest.mark.skipif(os.name == "nt", reason="a shell of POSIX is needed")
-def test_a_program_without_standard_streams_reads_too(tmp_path: Path) -> None:
+def test_a_program_without_standard_streams_reads_too(tmp_path):
     (tmp_path / "a.txt").write_text("The tide comes in.")
     code = (
         "from adaptive_rag.ingest import extract_text\n"
@@ -357,7 +342,7 @@ def test_a_program_without_standard_streams_reads_too(tmp_path: Path) -> None:
 
 
 @pytest.fixture
-def without_workers(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def without_workers(monkeypatch):
     """Begin as a program that has not yet started a worker."""
     workers.end_idle_workers()
     monkeypatch.setattr(workers, "_refused_until", 0.0)
@@ -377,9 +362,7 @@ def without_workers(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     ],
     ids=["frozen", "no name", "another program", "nowhere", "broken"],
 )
-def test_where_no_process_can_be_started_files_are_read_here(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, changes: dict[str, object], said: str
-) -> None:
+def test_where_no_process_can_be_started_files_are_read_here(tmp_path, monkeypatch, changes, said):
     broken = tmp_path / "python3"
     broken.write_text("#!/bin/sh\necho 'Out of order' >&2\nexit 1\n")
     broken.chmod(0o755)
@@ -396,11 +379,9 @@ def test_where_no_process_can_be_started_files_are_read_here(
     assert isinstance(result, Failure) and "is not a Word document" in result.reason
 
 
-def test_a_loader_of_a_notebook_is_run_in_the_notebook(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def load_toy(path: Path, builder: object) -> None:
-        builder.add(f"{os.getpid()}")  # type: ignore[attr-defined]
+def test_a_loader_of_a_notebook_is_run_in_the_notebook(tmp_path, monkeypatch):
+    def load_toy(path, builder):
+        builder.add(f"{os.getpid()}")
 
     monkeypatch.setattr(sys.modules["__main__"], "load_toy", load_toy, raising=False)
     monkeypatch.setitem(LOADERS, "toy", Loader((".toy",), "__main__:load_toy"))
@@ -408,7 +389,7 @@ def test_a_loader_of_a_notebook_is_run_in_the_notebook(
     assert extract_text(tmp_path / "a.toy").text == str(os.getpid())
 
 
-def test_bounds_grow_with_what_a_file_takes_on_the_disk(tmp_path: Path) -> None:
+def test_bounds_grow_with_what_a_file_takes_on_the_disk(tmp_path):
     small, large, hole = (tmp_path / name for name in ("small", "large", "hole"))
     small.write_text("tide")
     large.write_bytes(os.urandom(2_000_000))
@@ -422,7 +403,7 @@ def test_bounds_grow_with_what_a_file_takes_on_the_disk(tmp_path: Path) -> None:
         assert bounds.for_file(hole)[0] < 11
 
 
-def test_a_table_of_short_rows_may_take_more_and_nothing_more_than_the_machine_has(tmp_path: Path) -> None:
+def test_a_table_of_short_rows_may_take_more_and_nothing_more_than_the_machine_has(tmp_path):
     sizes = {}
     for name in ("rows.csv", "rows.xlsx", "rows.xls", "rows.ots", "text.txt"):
         (tmp_path / name).write_bytes(os.urandom(2_000_000))
@@ -434,7 +415,7 @@ def test_a_table_of_short_rows_may_take_more_and_nothing_more_than_the_machine_h
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems have no such limit")
-def test_files_are_read_under_a_limit_that_cannot_be_raised(tmp_path: Path) -> None:
+def test_files_are_read_under_a_limit_that_cannot_be_raised(tmp_path):
     (tmp_path / "a.txt").write_text("The tide comes in.")
     code = (
         "import resource\n"
@@ -449,9 +430,7 @@ def test_files_are_read_under_a_limit_that_cannot_be_raised(tmp_path: Path) -> N
 
 
 @pytest.mark.usefixtures("without_workers")
-def test_a_start_that_the_system_refused_is_tried_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_start_that_the_system_refused_is_tried_again(tmp_path, monkeypatch):
     (tmp_path / "a.txt").write_text("The tide comes in.")
     with monkeypatch.context() as patched:
         patched.setattr(sys, "executable", "/nowhere/python3")

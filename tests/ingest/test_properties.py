@@ -1,7 +1,5 @@
 from collections.abc import Callable
 from datetime import UTC, date, datetime
-from pathlib import Path
-from typing import Any
 
 import docx
 import pymupdf
@@ -12,15 +10,10 @@ from adaptive_rag.ingest.documents import TextBuilder
 from adaptive_rag.ingest.properties import LONGEST, note_properties, read_date
 
 Read = Callable[[str, str], SourceText]
-KNOWN = {
-    "title": "Harbour fees",
-    "author": "Ann Lee",
-    "date": "2024-03-05",
-    "tags": ["harbour", "fees"],
-}
+KNOWN = {"title": "Harbour fees", "author": "Ann Lee", "date": "2024-03-05", "tags": ["harbour", "fees"]}
 
 
-def write_pdf(path: Path) -> None:
+def write_pdf(path):
     with pymupdf.open() as document:
         document.new_page().insert_text((72, 72), "A day's mooring costs 12 pounds.")
         document.set_metadata(
@@ -34,7 +27,7 @@ def write_pdf(path: Path) -> None:
         document.save(path)
 
 
-def write_docx(path: Path) -> None:
+def write_docx(path):
     document = docx.Document()
     document.add_paragraph("A day's mooring costs 12 pounds.")
     core = document.core_properties
@@ -43,7 +36,7 @@ def write_docx(path: Path) -> None:
     document.save(str(path))
 
 
-def write_html(path: Path) -> None:
+def write_html(path):
     path.write_text(
         '<html lang="en"><head><title>Harbour  fees</title><meta name="Author" content="Ann Lee">'
         '<meta property="article:published_time" content="2024-03-05T10:15:00+01:00">'
@@ -52,7 +45,7 @@ def write_html(path: Path) -> None:
     )
 
 
-def write_markdown(path: Path) -> None:
+def write_markdown(path):
     path.write_text(
         "---\nTitle: Harbour fees\nauthors: [Ann Lee]\ndate: 2024-03-05\n"
         "tags: [harbour, fees]\n---\n\nA day.\n"
@@ -60,7 +53,7 @@ def write_markdown(path: Path) -> None:
 
 
 @pytest.mark.parametrize("write", [write_pdf, write_docx, write_html, write_markdown])
-def test_what_a_document_says_of_itself_goes_with_its_text(tmp_path: Path, write: Any) -> None:
+def test_what_a_document_says_of_itself_goes_with_its_text(tmp_path, write):
     path = tmp_path / f"fees.{write.__name__.partition('_')[2].replace('markdown', 'md')}"
     write(path)
     metadata = extract_text(path).metadata
@@ -71,14 +64,9 @@ def test_what_a_document_says_of_itself_goes_with_its_text(tmp_path: Path, write
 
 @pytest.mark.parametrize(
     ("front", "noted"),
-    [
-        ("title: [unclosed", "its front matter is not YAML"),
-        ("title: 5\ndate: soon\ntags: {a: 1}", ""),
-    ],
+    [("title: [unclosed", "its front matter is not YAML"), ("title: 5\ndate: soon\ntags: {a: 1}", "")],
 )
-def test_front_matter_is_no_text_even_where_it_says_nothing_usable(
-    read_file: Read, front: str, noted: str
-) -> None:
+def test_front_matter_is_no_text_even_where_it_says_nothing_usable(read_file, front, noted):
     page = f"---\n{front}\n---\n\nA day.\n"
     source = read_file("a.md", page)
     assert source.text.strip() == "A day."
@@ -102,11 +90,11 @@ def test_front_matter_is_no_text_even_where_it_says_nothing_usable(
         (None, ""),
     ],
 )
-def test_days_are_written_as_iso_8601(value: Any, day: str) -> None:
+def test_days_are_written_as_iso_8601(value, day):
     assert read_date(value) == day
 
 
-def test_what_is_noted_first_stands_and_what_is_too_long_is_left_out() -> None:
+def test_what_is_noted_first_stands_and_what_is_too_long_is_left_out():
     builder = TextBuilder()
     note_properties(builder, title="One", author=["Ann Lee", "Bo Ray", "Ann Lee"], tags="a, a ,b;c")
     note_properties(builder, title="Two", language="x" * (LONGEST + 1), tags="d")
@@ -120,17 +108,17 @@ def test_what_is_noted_first_stands_and_what_is_too_long_is_left_out() -> None:
         "+++\ntitle = 'Fees'\nweight = 3\ndraft = true\nkind = 'x'\nrow = 9\n+++\n",
     ],
 )
-def test_fields_of_front_matter_are_metadata_but_for_names_of_our_own(read_file: Read, front: str) -> None:
+def test_fields_of_front_matter_are_metadata_but_for_names_of_our_own(read_file, front):
     source = read_file("a.md", front + "A day.\n")
     assert dict(source.metadata) == {"title": "Fees", "weight": 3, "draft": True}
     assert source.text.strip() == "A day."
 
 
-def test_a_rule_above_text_is_no_front_matter(read_file: Read) -> None:
+def test_a_rule_above_text_is_no_front_matter(read_file):
     assert "just" in read_file("a.md", "---\n- just\n- a list\n---\n\nA day.\n").text
 
 
-def test_front_matter_keeps_a_bounded_number_of_bounded_fields(read_file: Read) -> None:
+def test_front_matter_keeps_a_bounded_number_of_bounded_fields(read_file):
     fields = "".join(f"f{n}: {n}\n" for n in range(500)) + f"long: {'x' * 5000}\n"
     metadata = read_file("a.md", f"---\nlong: {'x' * 5000}\n{fields}---\nA day.\n").metadata
     assert 10 < len(metadata) < 60 and "long" not in metadata
@@ -145,7 +133,7 @@ def test_front_matter_keeps_a_bounded_number_of_bounded_fields(read_file: Read) 
         ({"author": ["Ann Lee"], "date": "2013-12-23"}, {"author": "Ann Lee", "date": "2013-12-23"}),
     ],
 )
-def test_defaults_of_a_program_are_no_properties(properties: dict[str, Any], kept: dict[str, Any]) -> None:
+def test_defaults_of_a_program_are_no_properties(properties, kept):
     builder = TextBuilder()
     note_properties(builder, **properties)
     assert builder.metadata == kept

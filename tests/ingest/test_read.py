@@ -4,13 +4,7 @@ from pathlib import Path
 import pytest
 
 from adaptive_rag.errors import ConfigurationError, IndexingError, MissingExtraError
-from adaptive_rag.ingest import (
-    Failure,
-    SourceFile,
-    extract_text,
-    hash_file,
-    read_source,
-)
+from adaptive_rag.ingest import Failure, SourceFile, extract_text, hash_file, read_source
 from adaptive_rag.ingest.file import read_file
 from adaptive_rag.ingest.loaders import LOADERS, Loader, list_suffixes
 from adaptive_rag.ingest.text import load_text

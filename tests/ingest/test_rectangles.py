@@ -56,11 +56,7 @@ def test_what_stands_twice_on_a_page_is_told_apart_by_its_span(tmp_path, nth):
 
 def test_a_sentence_in_a_column_and_over_two_pages_is_found_in_all_its_parts(tmp_path):
     left = ["The west gate is painted in", "green every second spring by", "the keeper and his sons, who"]
-    right = [
-        "The east gate was lost in the",
-        "storm of a dreadful winter",
-        "and has not been built since.",
-    ]
+    right = ["The east gate was lost in the", "storm of a dreadful winter", "and has not been built since."]
     columns = [
         line
         for at in range(3)

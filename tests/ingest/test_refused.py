@@ -94,7 +94,7 @@ def save(path):
     [
         ("a.docx", "word/document.xml", "is not a Word document or is damaged"),
         ("a.docx", "[Content_Types].xml", "is not a Word document or is damaged"),
-        ("a.docx", "word/_rels/document.xml.rels", "is not a Word document or is damaged"),
+        ("a.docx", "word/styles.xml", "is not a Word document or is damaged"),
         ("a.xlsx", "xl/workbook.xml", "is not an Excel workbook or is damaged"),
         ("a.pptx", "ppt/presentation.xml", "is not a PowerPoint presentation or is damaged"),
         ("a.pptx", "_rels/.rels", "is not a PowerPoint presentation or is damaged"),

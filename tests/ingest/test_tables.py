@@ -137,20 +137,14 @@ def test_json_is_read_by_object_with_the_names_that_lead_to_it(chunks_of):
 def test_the_objects_of_a_long_one_are_records_below_its_name(chunks_of):
     stops = [{"stop": f"Quay {number}", "minutes": number * 7} for number in range(30)]
     chunks = chunks_of("lines.json", json.dumps([{"name": "Line 4", "stops": stops}, "Sundays off", 5]))
-    assert [chunk["text"] for chunk in chunks[:2]] == [
-        "name: Line 4",
-        "stop: Quay 0\nminutes: 0",
-    ]
+    assert [chunk["text"] for chunk in chunks[:2]] == ["name: Line 4", "stop: Quay 0\nminutes: 0"]
     assert [chunk["section"] for chunk in chunks[:2]] == [None, "Line 4 > stops"]
     assert [chunk["text"] for chunk in chunks[-2:]] == ["Sundays off", "5"] and len(chunks) == 33
 
 
 def test_json_lines_that_are_called_json_are_read(chunks_of):
     lines = '{"text": "Shut the gate."}\n{"text": "Ring the bell."}\n'
-    assert [chunk["text"] for chunk in chunks_of("a.json", lines)] == [
-        "Shut the gate.",
-        "Ring the bell.",
-    ]
+    assert [chunk["text"] for chunk in chunks_of("a.json", lines)] == ["Shut the gate.", "Ring the bell."]
 
 
 def test_half_a_character_becomes_a_question_mark_wherever_it_stands(read_file):

@@ -5,11 +5,8 @@ import socket
 import ssl
 import threading
 import zlib
-from collections.abc import Callable, Iterator
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
-from typing import Any
 
 import pytest
 from cryptography import x509
@@ -20,35 +17,35 @@ from cryptography.x509.oid import NameOID
 
 from adaptive_rag.cli.session import format_progress
 from adaptive_rag.errors import IndexingError, InputError, MissingExtraError
-from adaptive_rag.index import Index, IndexReport, Progress
+from adaptive_rag.index import Index
 from adaptive_rag.index.location import open_location
 from adaptive_rag.index.manifest import read_manifest
 from adaptive_rag.ingest import Confined, Site, discover, web, web_fetch
 from adaptive_rag.ingest.web_fetch import Reach
-from tests.web_server import Headers, Server, serving_pages
+from tests.web_server import serving_pages
 
 
 @pytest.fixture
-def server() -> Iterator[Server]:
+def server():
     with serving_pages() as served:
         yield served
 
 
-def page(text: str, *links: str, head: str = "") -> str:
+def page(text, *links, head=""):
     led = "".join(f'<p>See <a href="{link}">{link}</a>.</p>' for link in links)
     return f"<html><head><title>Page</title>{head}</head><body><main><p>{text}</p>{led}</main></body></html>"
 
 
-def build(index: Path, server: Server, path: str = "/", depth: int = 0, **bounds: Any) -> IndexReport:
+def build(index, server, path="/", depth=0, **bounds):
     site = Site(server.url + path, depth, **{"private_networks": True, **bounds})
     return Index.build(site, index, prune=True)
 
 
-def crawled(server: Server, path: str = "/", depth: int = 0, **bounds: Any) -> web.Crawl:
+def crawled(server, path="/", depth=0, **bounds):
     return web.crawl(Site(server.url + path, depth, **{"private_networks": True, **bounds}), {})
 
 
-def test_a_page_is_found_and_cited_by_its_address(server: Server, tmp_path: Path) -> None:
+def test_a_page_is_found_and_cited_by_its_address(server, tmp_path):
     server.put("/storm", page("The harbour closes at wind force nine."))
     report = build(tmp_path / "index", server, "/storm")
     assert report.sources == [f"{server.url}/storm"]
@@ -57,7 +54,7 @@ def test_a_page_is_found_and_cited_by_its_address(server: Server, tmp_path: Path
     assert found[0]["metadata"]["url"] == f"{server.url}/storm"
 
 
-def test_what_stands_on_every_page_is_left_out(server: Server) -> None:
+def test_what_stands_on_every_page_is_left_out(server):
     server.put(
         "/",
         "<body><header><a href='/x'>Home</a></header><nav>Menu</nav>"
@@ -69,13 +66,13 @@ def test_what_stands_on_every_page_is_left_out(server: Server) -> None:
     assert text.text.split() == ["Storms", "By", "Ada", "Force", "|", "9"]
 
 
-def test_a_part_named_like_a_menu_stays_where_it_is_the_page(server: Server) -> None:
+def test_a_part_named_like_a_menu_stays_where_it_is_the_page(server):
     server.put("/", "<body><div class='menu'><p>Soup of the day, 4.50</p><p>Bread, 1.20</p></div></body>")
     [(text, _)] = crawled(server).pages
     assert "Soup of the day" in text.text
 
 
-def test_links_are_followed_so_far_and_on_the_same_site_alone(server: Server) -> None:
+def test_links_are_followed_so_far_and_on_the_same_site_alone(server):
     server.put(
         "/", page("Start here today.", "/a", "https://example.org/", "mailto:ada@example.org", "/x.png")
     )
@@ -87,11 +84,11 @@ def test_links_are_followed_so_far_and_on_the_same_site_alone(server: Server) ->
         assert server.paths() == expected
 
 
-def test_what_is_fetched_and_what_waits_is_told_before_each_page(server: Server, tmp_path: Path) -> None:
+def test_what_is_fetched_and_what_waits_is_told_before_each_page(server, tmp_path):
     server.put("/", page("Start here today.", "/a", "/b", "/"))
     server.put("/a", page("The first step.", "/b", "/c"))
     server.put("/b", page("The second step."))
-    told: list[Progress] = []
+    told = []
     site = Site(server.url, 1, private_networks=True, max_pages=4)
     Index.build(site, tmp_path / "index", progress=told.append)
     fetching = [each.fetching for each in told if each.fetching]
@@ -106,7 +103,7 @@ def test_what_is_fetched_and_what_waits_is_told_before_each_page(server: Server,
     assert told[-1].fetching is None and told[-1].done == 3
 
 
-def test_robots_txt_is_obeyed(server: Server) -> None:
+def test_robots_txt_is_obeyed(server):
     server.put("/robots.txt", "User-agent: *\nDisallow: /private/\nAllow: /private/open", "text/plain")
     server.put("/", page("Start here today.", "/private/a", "/private/open"))
     server.put("/private/open", page("All may read this."))
@@ -120,7 +117,7 @@ def test_robots_txt_is_obeyed(server: Server) -> None:
     assert server.paths() == []
 
 
-def test_a_robots_txt_that_cannot_be_read_is_a_no(server: Server) -> None:
+def test_a_robots_txt_that_cannot_be_read_is_a_no(server):
     server.pages["/robots.txt"] = 503, {}, b""
     server.put("/", page("Start here today."))
     [failure] = crawled(server).failed
@@ -128,9 +125,7 @@ def test_a_robots_txt_that_cannot_be_read_is_a_no(server: Server) -> None:
     assert server.paths() == []
 
 
-def test_an_unchanged_page_is_asked_for_with_its_etag_and_not_embedded_again(
-    server: Server, tmp_path: Path
-) -> None:
+def test_an_unchanged_page_is_asked_for_with_its_etag_and_not_embedded_again(server, tmp_path):
     server.put("/", page("Start here today.", "/a"), ETag='"1"')
     server.put("/a", page("The first step."), ETag='"2"')
     assert build(tmp_path / "index", server, depth=1).added == 2
@@ -141,14 +136,14 @@ def test_an_unchanged_page_is_asked_for_with_its_etag_and_not_embedded_again(
     assert sent == {"/robots.txt": None, "/": '"1"', "/a": '"2"'}
 
 
-def test_a_page_whose_words_are_the_same_is_unchanged(server: Server, tmp_path: Path) -> None:
+def test_a_page_whose_words_are_the_same_is_unchanged(server, tmp_path):
     for token in ("1", "2"):
         server.put("/", page("Start here today.", head=f"<meta name='csrf' content='{token}'>"))
         report = build(tmp_path / "index", server)
     assert (report.unchanged, report.updated) == (1, 0)
 
 
-def test_a_changed_page_replaces_its_chunks(server: Server, tmp_path: Path) -> None:
+def test_a_changed_page_replaces_its_chunks(server, tmp_path):
     for force in ("nine", "ten"):
         server.put("/", page(f"The harbour closes at wind force {force}."))
         report = build(tmp_path / "index", server)
@@ -158,7 +153,7 @@ def test_a_changed_page_replaces_its_chunks(server: Server, tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("prune", [True, False])
-def test_a_page_that_is_gone_is_named(server: Server, tmp_path: Path, prune: bool) -> None:
+def test_a_page_that_is_gone_is_named(server, tmp_path, prune):
     index = tmp_path / "index"
     server.put("/", page("Start here today.", "/a"), ETag='"1"')
     server.put("/a", page("The first step."))
@@ -176,7 +171,7 @@ def test_a_page_that_is_gone_is_named(server: Server, tmp_path: Path, prune: boo
     assert (f"{server.url}/a" in manifest.sources) is not prune
 
 
-def test_a_page_that_two_sites_miss_is_removed_once(server: Server, tmp_path: Path) -> None:
+def test_a_page_that_two_sites_miss_is_removed_once(server, tmp_path):
     server.put("/", page("Start here today.", "/a"))
     server.put("/b", page("The other way in.", "/a"))
     server.put("/a", page("The first step."))
@@ -187,7 +182,7 @@ def test_a_page_that_two_sites_miss_is_removed_once(server: Server, tmp_path: Pa
     assert (report.removed, report.unchanged, len(report.notes)) == (1, 2, 1)
 
 
-def test_a_server_that_fails_for_now_loses_nothing(server: Server, tmp_path: Path) -> None:
+def test_a_server_that_fails_for_now_loses_nothing(server, tmp_path):
     server.put("/", page("Start here today."))
     build(tmp_path / "index", server)
     server.pages["/"] = 500, {}, b""
@@ -198,7 +193,7 @@ def test_a_server_that_fails_for_now_loses_nothing(server: Server, tmp_path: Pat
     assert report.total_chunks == 1
 
 
-def test_a_page_goes_by_the_address_that_it_names(server: Server) -> None:
+def test_a_page_goes_by_the_address_that_it_names(server):
     head = '<link rel="canonical" href="/storm">'
     server.put("/storm?from=mail", page("The harbour closes.", "/other", head=head))
     server.put("/other", page("The other page.", head=head))
@@ -209,7 +204,7 @@ def test_a_page_goes_by_the_address_that_it_names(server: Server) -> None:
     assert [text.source for text, _ in crawled(server).pages] == [f"{server.url}/"]
 
 
-def test_redirects_are_followed_to_the_page_and_not_for_ever(server: Server) -> None:
+def test_redirects_are_followed_to_the_page_and_not_for_ever(server):
     server.redirect("/old", "/new")
     server.redirect("/loop", "/loop")
     server.put("/new", page("The new page."))
@@ -218,7 +213,7 @@ def test_redirects_are_followed_to_the_page_and_not_for_ever(server: Server) -> 
     assert failure.reason == "leads on to other addresses more than 5 times"
 
 
-def test_other_kinds_are_read_by_their_loaders(server: Server) -> None:
+def test_other_kinds_are_read_by_their_loaders(server):
     server.put("/notes", "# Storms\n\nForce nine.", "text/markdown; charset=utf-8")
     server.put("/rows.csv", "force,what\n9,closed\n", "text/plain")
     server.put("/cafe", "Caf\xe9 open".encode("latin-1"), "text/plain; charset=iso-8859-1")
@@ -236,31 +231,29 @@ def test_other_kinds_are_read_by_their_loaders(server: Server) -> None:
     assert failure.reason == "is of type 'image/png', which is not read from the web"
 
 
-def test_a_site_with_and_without_its_last_slash_is_one_page(server: Server) -> None:
+def test_a_site_with_and_without_its_last_slash_is_one_page(server):
     server.put("/", page("Start here today.", "/", "/#top"))
     [(text, _)] = crawled(server, "", depth=1).pages
     assert text.source == f"{server.url}/"
     assert server.paths() == ["/"]
 
 
-def test_a_pause_that_a_site_asks_for_is_kept_within_bounds(
-    server: Server, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_pause_that_a_site_asks_for_is_kept_within_bounds(server, monkeypatch):
     server.put("/robots.txt", "User-agent: *\nCrawl-delay: 3600", "text/plain")
     server.put("/", page("Start here today.", "/a"))
     server.put("/a", page("The first step."))
-    pauses: list[float] = []
+    pauses = []
     monkeypatch.setattr(web.time, "sleep", pauses.append)
     assert len(crawled(server, depth=1).pages) == 2
     assert pauses == [10.0]
 
 
-def test_a_server_that_never_comes_to_an_end_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_server_that_never_comes_to_an_end_is_left(monkeypatch):
     """Each piece comes in time, and so no time limit of a single read would end it."""
     monkeypatch.setattr(web_fetch, "SECONDS", 1.0)
     ended = threading.Event()
 
-    def drip(listener: socket.socket) -> None:
+    def drip(listener):
         connection, _ = listener.accept()
         with connection, suppress(OSError):
             connection.sendall(b"HTTP/1.1 200 OK\r\n")
@@ -275,7 +268,7 @@ def test_a_server_that_never_comes_to_an_end_is_left(monkeypatch: pytest.MonkeyP
     assert failure.reason == "did not answer within 1 seconds. Try again later"
 
 
-def test_a_redirect_takes_no_place_of_a_page_and_a_page_left_out_is_counted_once(server: Server) -> None:
+def test_a_redirect_takes_no_place_of_a_page_and_a_page_left_out_is_counted_once(server):
     server.redirect("/", "/home")
     server.put("/home", page("Home.", "/a", "/b"))
     server.put("/a", page("The dike.", "/b"))
@@ -285,14 +278,14 @@ def test_a_redirect_takes_no_place_of_a_page_and_a_page_left_out_is_counted_once
     assert found.notes[0].text.startswith("pages were left out: 1 beyond")
 
 
-def test_nothing_else_is_asked_for_where_the_first_page_leads_to_none(server: Server) -> None:
+def test_nothing_else_is_asked_for_where_the_first_page_leads_to_none(server):
     server.redirect("/", "/gone")
     stamp = {"start": server.url + "/", "address": server.url + "/a"}
     found = web.crawl(Site(server.url, private_networks=True), {server.url + "/a": stamp})
     assert server.paths() == ["/", "/gone"] and len(found.failed) == 1
 
 
-def test_pages_beyond_the_bounds_are_counted(server: Server) -> None:
+def test_pages_beyond_the_bounds_are_counted(server):
     server.put("/", page("Start here today.", "/a", "/b", "/c"))
     for path in ("/a", "/b", "/c"):
         server.put(path, page(f"Page {path}."))
@@ -317,15 +310,13 @@ def test_pages_beyond_the_bounds_are_counted(server: Server) -> None:
     ],
     ids=["bomb", "cut off", "no gzip", "unknown packing", "too large", "empty"],
 )
-def test_a_body_that_no_page_has_is_refused(
-    server: Server, body: bytes, headers: Headers, reason: str
-) -> None:
+def test_a_body_that_no_page_has_is_refused(server, body, headers, reason):
     server.pages["/"] = 200, {"Content-Type": "text/html", **headers}, body
     [failure] = crawled(server).failed
     assert reason in failure.reason
 
 
-def test_a_packed_page_is_read(server: Server) -> None:
+def test_a_packed_page_is_read(server):
     server.put("/", gzip.compress(page("Start here today.").encode()), Content_Encoding="gzip")
     [(text, _)] = crawled(server).pages
     assert text.text == "Start here today."
@@ -361,7 +352,7 @@ PRIVATE = (
 
 
 @pytest.mark.parametrize("address", PRIVATE)
-def test_an_address_that_is_not_public_is_refused(address: str) -> None:
+def test_an_address_that_is_not_public_is_refused(address):
     [failure] = web.crawl(Site(address), {}).failed
     # Python 3.11 takes 0177 for no number; the system's resolver takes it for 127
     refused = (
@@ -371,26 +362,23 @@ def test_an_address_that_is_not_public_is_refused(address: str) -> None:
 
 
 @pytest.mark.parametrize("place", ["169.254.169.254", "fe80::1", "0.0.0.0", "224.0.0.1", "240.0.0.1"])
-def test_what_no_intranet_needs_stays_closed_with_the_allowance(place: str) -> None:
+def test_what_no_intranet_needs_stays_closed_with_the_allowance(place):
     assert not Reach(frozenset({80}), private_networks=True).holds(place)
 
 
 @pytest.mark.parametrize("place", ["93.184.215.14", "2606:2800:21f::1", "64:ff9b::5db8:d70e"])
-def test_the_public_internet_is_open(place: str) -> None:
+def test_the_public_internet_is_open(place):
     assert Reach(frozenset({80})).holds(place)
 
 
-Answers = Callable[[str], list[str]]
-
-
 @pytest.fixture
-def names(monkeypatch: pytest.MonkeyPatch) -> Callable[[Answers], list[str]]:
+def names(monkeypatch):
     """Let a test say what names mean; what was looked up is kept."""
 
-    def script(answers: Answers) -> list[str]:
-        looked_up: list[str] = []
+    def script(answers):
+        looked_up = []
 
-        def getaddrinfo(host: Any, port: Any, *_: Any, **__: Any) -> list[Any]:
+        def getaddrinfo(host, port, *_, **__):
             name = host.decode() if isinstance(host, bytes) else host
             looked_up.append(name)
             stream = socket.AF_INET, socket.SOCK_STREAM, 6, ""
@@ -402,9 +390,7 @@ def names(monkeypatch: pytest.MonkeyPatch) -> Callable[[Answers], list[str]]:
     return script
 
 
-def test_a_redirect_to_this_machine_is_refused(
-    server: Server, monkeypatch: pytest.MonkeyPatch, names: Callable[[Answers], list[str]]
-) -> None:
+def test_a_redirect_to_this_machine_is_refused(server, monkeypatch, names):
     """The first server passes for a public one; what it leads to is checked as it is."""
     really = Reach.holds
     monkeypatch.setattr(Reach, "holds", lambda reach, place: place == "127.0.0.1" or really(reach, place))
@@ -419,14 +405,12 @@ def test_a_redirect_to_this_machine_is_refused(
     assert server.paths() == ["/"]
 
 
-def test_a_name_that_changes_its_meaning_after_the_check_is_not_looked_up_again(
-    server: Server, monkeypatch: pytest.MonkeyPatch, names: Callable[[Answers], list[str]]
-) -> None:
+def test_a_name_that_changes_its_meaning_after_the_check_is_not_looked_up_again(server, monkeypatch, names):
     """DNS rebinding: each request is connected to the address that was checked for it."""
-    connected: list[str] = []
+    connected = []
     really = Reach.holds
 
-    def holds(reach: Reach, place: str) -> bool:
+    def holds(reach, place):
         connected.append(place)
         return place == "127.0.0.1" or really(reach, place)
 
@@ -441,9 +425,7 @@ def test_a_name_that_changes_its_meaning_after_the_check_is_not_looked_up_again(
     assert server.asked[0][1]["Host"] == f"rebind.test:{server.port}"
 
 
-def test_a_certificate_is_held_against_the_name_that_was_asked_for(
-    server: Server, monkeypatch: pytest.MonkeyPatch, names: Callable[[Answers], list[str]], tmp_path: Path
-) -> None:
+def test_a_certificate_is_held_against_the_name_that_was_asked_for(server, monkeypatch, names, tmp_path):
     certificate = make_certificate("public.test", tmp_path)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificate)
@@ -458,7 +440,7 @@ def test_a_certificate_is_held_against_the_name_that_was_asked_for(
     assert "not valid for 'other.test'" in failure.reason
 
 
-def make_certificate(name: str, folder: Path) -> Path:
+def make_certificate(name, folder):
     """Write a certificate that trusts itself, with its key."""
     key = ec.generate_private_key(ec.SECP256R1())
     subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
@@ -486,37 +468,37 @@ def make_certificate(name: str, folder: Path) -> Path:
         ("http://" + "a" * 70 + ".org/", "is no"),
     ],
 )
-def test_an_address_that_cannot_be_read_is_refused(address: str, reason: str) -> None:
+def test_an_address_that_cannot_be_read_is_refused(address, reason):
     [failure] = web.crawl(Site(address), {}).failed
     assert reason in failure.reason or "not known" in failure.reason
     assert "secret" not in str(failure)
 
 
-def test_a_link_to_another_port_is_another_site(server: Server) -> None:
+def test_a_link_to_another_port_is_another_site(server):
     server.redirect("/", "http://127.0.0.1:1/")
     [failure] = crawled(server).failed
     assert failure.reason.startswith("leads to port 1, which is not requested")
 
 
-def test_a_page_of_this_machine_is_not_indexed_without_the_allowance(server: Server, tmp_path: Path) -> None:
+def test_a_page_of_this_machine_is_not_indexed_without_the_allowance(server, tmp_path):
     server.put("/", page("A secret."))
     with pytest.raises(IndexingError, match="is no address of the public Internet"):
         Index.build(f"{server.url}/", tmp_path / "index")
     assert server.asked == []
 
 
-def test_a_servers_caller_cannot_name_an_address(tmp_path: Path) -> None:
+def test_a_servers_caller_cannot_name_an_address(tmp_path):
     with pytest.raises(InputError, match="is not in a folder"):
         discover(Confined(["http://127.0.0.1/"], [str(tmp_path)], 10))
 
 
-def test_a_missing_package_is_named_with_its_install_line(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_package_is_named_with_its_install_line(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "protego", None)
     with pytest.raises(MissingExtraError, match=r"pip install 'adaptive-rag\[web\]'"):
         web.crawl(Site("https://example.org/"), {})
 
 
-def test_pages_and_files_can_be_indexed_together(server: Server, tmp_path: Path) -> None:
+def test_pages_and_files_can_be_indexed_together(server, tmp_path):
     server.put("/", page("Start here today."))
     (tmp_path / "a.txt").write_text("A file beside it.")
     site = Site(f"{server.url}/", private_networks=True)
