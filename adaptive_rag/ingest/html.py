@@ -213,8 +213,9 @@ class _Reader:
             if self._title is not None:
                 note_properties(self._builder, title="".join(self._title))
                 self._title = None
-            if self._style_sheet is not None and self._styles:
-                self._styles.add_sheet("".join(self._style_sheet))
+            if self._style_sheet is not None:
+                if self._styles:
+                    self._styles.add_sheet("".join(self._style_sheet))
                 self._style_sheet = None
             return
         if self._hidden_depth:

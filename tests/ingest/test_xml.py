@@ -149,6 +149,15 @@ def test_a_piece_of_a_document_and_a_broken_one_are_read(read):
     assert note.startswith("is not well-formed (line 1)")
 
 
+def test_text_of_a_feed_after_a_style_sheet_is_kept(read):
+    source = read(
+        "<rss><channel><item><title>Dike mended</title><description>&lt;style&gt;p { color: red }&lt;/style&gt;"
+        "&lt;p&gt;It holds.&lt;/p&gt;</description></item></channel></rss>",
+        "a.rss",
+    )
+    assert "It holds." in source.text and "color" not in source.text
+
+
 def test_a_header_alone_and_descriptions_that_are_no_feed_are_read_as_data(read):
     assert "title: On rope" in read("<TEI><teiHeader><title>On rope</title></teiHeader></TEI>").text
     assert "name: Ana" in read('<r:RDF xmlns:r="x"><person><name>Ana</name></person></r:RDF>').text
