@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from types import SimpleNamespace
 from typing import Any
-from unittest.mock import Mock
 from zipfile import ZipFile
 
 import pytest
@@ -54,7 +53,7 @@ def test_a_job_whose_worker_died_is_taken_up_again(client: TestClient) -> None:
 
 
 def test_a_worker_that_cannot_be_started_is_started_in_a_later_round(monkeypatch: pytest.MonkeyPatch) -> None:
-    def start(*_: object) -> Any:
+    def start() -> Any:
         tries.append(None)
         if len(tries) == 1:
             raise OSError("Cannot allocate memory")
@@ -62,14 +61,13 @@ def test_a_worker_that_cannot_be_started_is_started_in_a_later_round(monkeypatch
 
     async def watch() -> None:
         crew: list[Any] = [SimpleNamespace(is_alive=lambda: False, exitcode=-9)]
-        replacing = asyncio.ensure_future(workers._replace_dead_workers(crew, *[Mock()] * 2))
+        replacing = asyncio.ensure_future(workers._replace_dead_workers(crew, start))
         while not (crew[0].is_alive() or replacing.done()):
             await asyncio.sleep(0.01)
         assert crew[0].is_alive()
         replacing.cancel()
 
     tries = list[None]()
-    monkeypatch.setattr(workers, "_start", start)
     monkeypatch.setattr(workers, "_WATCH_SECONDS", 0.01)
     asyncio.run(watch())
 
