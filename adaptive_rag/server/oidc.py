@@ -106,8 +106,7 @@ class Provider:
 
         Raises:
             NotSignedIn: this browser did not start the sign-in; the provider refuses the code; or its token
-            is
-                for another server or sign-in, is not signed by the provider, or is too old.
+                is for another server or sign-in, is not signed by the provider, or is too old.
         """
         if not sign_in.secret or not hmac.compare_digest(state.encode(), sign_in.derive("state").encode()):
             raise NotSignedIn("the browser did not begin this sign-in")
