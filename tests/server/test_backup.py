@@ -50,8 +50,7 @@ def turns(client: TestClient, thread: str) -> list[str]:
 @pytest.fixture
 def full(serve: Serve) -> Iterator[tuple[TestClient, str]]:
     """Serve a collection with a document and a shared thread with an answer; give the client of its owner."""
-    with serve() as here:
-        here.post("/api/v1/collections", json={"name": "tides"})
+    with serve(collection="tides") as here:
         client = add_user(here, "ann", is_admin=True)
         upload(client, "ferry.md", FERRY)
         work(here)

@@ -36,8 +36,7 @@ TIDE = "# Tides\n\nThe highest tide of 1911 stood at 6.2 metres above the mark.\
 @pytest.fixture
 def client(serve: Serve) -> Iterator[TestClient]:
     """Serve with an empty collection."""
-    with serve(max_upload_megabytes=1, max_collection_megabytes=2) as client:
-        client.post("/api/v1/collections", json={"name": "tides"})
+    with serve(max_upload_megabytes=1, max_collection_megabytes=2, collection="tides") as client:
         yield client
 
 
@@ -479,8 +478,7 @@ def test_a_disk_that_is_full_is_said_and_leaves_nothing(
 def test_no_room_for_an_upload_that_comes_in_is_said_and_leaves_nothing(serve: Serve) -> None:
     import resource
 
-    with serve() as client:
-        client.post("/api/v1/collections", json={"name": "tides"})
+    with serve(collection="tides") as client:
         _, most = resource.getrlimit(resource.RLIMIT_FSIZE)
         resource.setrlimit(resource.RLIMIT_FSIZE, (1_500_000, most))  # no file grows beyond it
         try:
@@ -565,8 +563,7 @@ def test_an_index_is_made_anew_from_the_documents(client: TestClient) -> None:
 def test_files_that_an_interruption_left_are_cleared_or_named_at_the_start(
     serve: Serve, caplog: pytest.LogCaptureFixture
 ) -> None:
-    with serve() as client:
-        client.post("/api/v1/collections", json={"name": "tides"})
+    with serve(collection="tides") as client:
         upload(client, {"ferry.md": FERRY})
         services = client.app.state.services
         [place] = (services.settings.data / "collections").iterdir()

@@ -29,8 +29,7 @@ from tests.server.test_documents import FERRY, TIDE, URL, upload
 @pytest.fixture
 def client(serve: Serve) -> Iterator[TestClient]:
     """Serve with an empty collection."""
-    with serve() as client:
-        client.post("/api/v1/collections", json={"name": "tides"})
+    with serve(collection="tides") as client:
         yield client
 
 

@@ -112,8 +112,7 @@ def test_notes_go_with_their_document_collection_and_writer(
 
 
 def test_a_backup_holds_notes(serve: Serve, tmp_path: Path) -> None:
-    with serve() as client:
-        client.post("/api/v1/collections", json={"name": "tides"})
+    with serve(collection="tides") as client:
         notes = f"{URL}/{upload(client, FERRY)}/notes"
         client.post(notes, json=note(WORDS, "Too early?")).raise_for_status()
         before, settings = client.get(notes).json(), client.app.state.services.settings

@@ -43,8 +43,7 @@ def silent_model() -> Iterator[ChatServer]:
 @pytest.fixture
 def start(tmp_path: Path, serve: Serve) -> Iterator[Start]:
     """Return what starts `adaptive-rag serve` over one document, and returns its process and address."""
-    with serve() as client:
-        client.post("/api/v1/collections", json={"name": "samples"})
+    with serve(collection="samples") as client:
         client.post(f"{URL}/documents", files=[("files", ("ferry.md", FERRY))])
         work(client)
     with ExitStack() as stack:
