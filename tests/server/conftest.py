@@ -138,9 +138,15 @@ def add_user(client: TestClient, name: str, *, is_admin: bool = False, **roles: 
             row = db.scalars(select(Collection).where(Collection.name == collection)).one()
             db.add(Membership(collection_id=row.id, user_id=user.id, role=role))
         db.commit()
+    return program_of(client, name)
+
+
+def program_of(client: TestClient, token: str = "") -> TestClient:
+    """Return a client beside another that sends a token, if there is one."""
     other = client_of(client.app)
-    other.headers["Authorization"] = f"Bearer {name}"
     other.portal = client.portal  # all ask in the server's own event loop
+    if token:
+        other.headers["Authorization"] = f"Bearer {token}"
     return other
 
 

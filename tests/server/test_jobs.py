@@ -1,14 +1,12 @@
 """Jobs: taken up again where a worker died, given up after some attempts, cancelled, followed."""
 
 import asyncio
-import io
 import json
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack
 from types import SimpleNamespace
 from typing import Any
-from zipfile import ZipFile
 
 import pytest
 from fastapi.testclient import TestClient
@@ -23,7 +21,7 @@ from adaptive_rag.server.roles import Role
 from adaptive_rag.server.tables import Collection, Job, JobState
 from tests.server.conftest import Serve, add_user, work
 from tests.server.processes import wait_for
-from tests.server.test_documents import FERRY, TIDE, URL, upload
+from tests.server.test_documents import FERRY, TIDE, URL, archive, upload
 
 
 @pytest.fixture
@@ -124,14 +122,6 @@ def test_a_list_says_which_documents_a_job_is_reading(
         ("tides.md", "waiting", False),
     ]
     assert not any(row["is_being_indexed"] for row in client.get(f"{URL}/documents").json()["items"])
-
-
-def archive(**files: str) -> bytes:
-    packed = io.BytesIO()
-    with ZipFile(packed, "w") as file:
-        for name, text in files.items():
-            file.writestr(f"{name}.md", text)
-    return packed.getvalue()
 
 
 def index_of(client: TestClient) -> set[str]:
