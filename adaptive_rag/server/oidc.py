@@ -96,9 +96,8 @@ class Provider:
                 return_to, **{key: sign_in.derive(name) for key, name in parts.items()}
             )
         except (httpx2.HTTPError, ValueError, RuntimeError):
-            raise Problem(
-                503, "The provider that signs people in does not answer. Try again later."
-            ) from None
+            detail = "The provider that signs people in does not answer. Try again later."
+            raise Problem(503, detail) from None
         return str(authorization["url"])
 
     def fetch_person(self, sign_in: SignIn, code: str, state: str, return_to: str) -> Person:
