@@ -186,8 +186,8 @@ def _end_early(db: Session, folder: CollectionFolder, job: Job, state: JobState,
             return  # deleted a moment ago
         if outdated := _record_unread(db, folder, job, reason):
             collection.hidden = sorted({*collection.hidden, *outdated})
-            removal = {"kind": "remove", "details": {"documents": []}, "asked_by": job.asked_by}
-            db.add(Job(collection_id=collection.id, **removal))
+            removal: dict[str, Any] = {"kind": "remove", "details": {"documents": []}}
+            db.add(Job(collection_id=collection.id, asked_by=job.asked_by, **removal))
         job.state, job.ended = state, now()
         db.commit()
 
