@@ -198,14 +198,12 @@ def refuse_other_sites(request: Request, *, is_strict: bool = True) -> None:
     site, origin = request.headers.get("sec-fetch-site"), request.headers.get("origin")
     if site is None and origin is None:
         is_own_page = not is_strict
+    elif site:
+        is_own_page = site in ("same-origin", "none")
     else:
-        is_own_page = site in ("same-origin", "none") if site else _is_own_origin(origin or "", request)
+        is_own_page = (origin or "").partition("://")[2] == request.headers.get("host")
     if not is_own_page or (origin not in (None, "null") and page_host(origin) is None):
         raise Problem(403, "A page of another site may not do this.")
-
-
-def _is_own_origin(origin: str, request: Request) -> bool:
-    return origin.partition("://")[2] == request.headers.get("host") and page_host(origin) is not None
 
 
 def require_collection(db: Session, caller: Caller, name: str, action: Action) -> Collection:

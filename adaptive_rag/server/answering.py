@@ -181,11 +181,7 @@ class Answering:
         return only.condition(where, self._where)
 
     def open_index(self, target: SearchTarget) -> ChunkSource:
-        """Open the index of a collection, or the indexes of several collections as one.
-
-        Raises:
-            Problem: 409 if a collection has nothing to search yet, or several have different models.
-        """
+        """Open the index of a collection, or those of several as one; refuse (409) what cannot be asked."""
         if not target.others:
             return self._open_one_index(target)
         parts = (target, *target.others)
@@ -298,10 +294,8 @@ class Answering:
         thread: AbstractAsyncContextManager[None] = nullcontext()
         if thread_id is not None:
             assert self._conversations is not None, "this server stores no threads"
-            rag, thread = (
-                self._with_threads,
-                self._conversations.reserve(thread_id, inquiry.question.question),
-            )
+            rag = self._with_threads
+            thread = self._conversations.reserve(thread_id, inquiry.question.question)
             arguments |= {"config": {"configurable": {"thread_id": thread_id}}, "durability": "exit"}
         try:
             with track_question(), deadline():
@@ -334,8 +328,7 @@ class Answering:
 
 def _nothing_to_search(target: SearchTarget) -> Problem:
     if waiting := target.count_waiting():
-        documents = "1 document" if waiting == 1 else f"{waiting:,} documents"
-        verb = "is" if waiting == 1 else "are"
+        documents, verb = ("1 document", "is") if waiting == 1 else (f"{waiting:,} documents", "are")
         detail = f"{documents} of this collection {verb} still being indexed. Ask again in a minute."
         return Problem(409, detail, type="being_indexed")
     detail = "This collection has no documents to search yet. Add some, and ask again."

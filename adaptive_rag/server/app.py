@@ -10,6 +10,7 @@ from fastapi import APIRouter, FastAPI
 from fastapi.concurrency import run_in_threadpool
 from sqlalchemy import Engine
 from sqlalchemy.orm import Session
+from starlette.routing import Route
 from starlette.types import Lifespan
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
@@ -43,7 +44,7 @@ from adaptive_rag.server.database import open_database
 from adaptive_rag.server.followers import Followers
 from adaptive_rag.server.host_names import HostNames
 from adaptive_rag.server.indexing import clear_leftovers, make_indexing_settings
-from adaptive_rag.server.mcp import build_mcp_app, mcp_route
+from adaptive_rag.server.mcp import PATH, AuthenticatedApp, build_mcp_app
 from adaptive_rag.server.model import ServerModel
 from adaptive_rag.server.oidc import Provider
 from adaptive_rag.server.pairing import pair
@@ -109,7 +110,7 @@ def build_app(settings: ServerSettings, question_settings: Mapping[str, Any]) ->
     app.include_router(operation.router)
     app.include_router(browser.router)
     app.router.routes.append(browser.page_files())
-    app.router.routes.append(mcp_route(mcp))
+    app.router.routes.append(Route(PATH, AuthenticatedApp(mcp)))
     # The middleware added last runs first: the others then see the caller's own address instead of the
     # proxy's. HostNames comes next, so that every response has the security headers.
     app.add_middleware(RequestLimits)

@@ -16,6 +16,7 @@ import secrets
 import tarfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import IO, Any, BinaryIO, Self
 
@@ -154,7 +155,7 @@ class Archive:
         for name, blocks in self._checked_members():
             if without is None or not name.startswith(without):
                 make_folder((folder / name).parent)
-                with open(folder / name, "xb", opener=_open_private) as file:
+                with open(folder / name, "xb", opener=partial(os.open, mode=FILE_MODE)) as file:
                     file.writelines(blocks)
 
     def _checked_members(self) -> Iterator[tuple[str, Iterator[bytes]]]:
@@ -227,10 +228,6 @@ class Archive:
                 content = tar.extractfile(header)
                 assert content is not None, "a file has content"
                 yield name, content
-
-
-def _open_private(path: str, flags: int) -> int:
-    return os.open(path, flags, FILE_MODE)
 
 
 class _Header(tarfile.TarInfo):

@@ -118,7 +118,8 @@ def back_up(settings: ServerSettings, file: Path) -> dict[str, int]:
 
 def _take_snapshot(settings: ServerSettings, engine: Engine, stage: Path) -> dict[str, int]:
     """Write a consistent snapshot of the database, and link the files, which never change, below `stage`."""
-    for attempts_left in reversed(range(_ATTEMPTS)):
+    missing = FileNotFoundError()
+    for _ in range(_ATTEMPTS):
         shutil.rmtree(stage, ignore_errors=True)
         try:
             with ExitStack() as stack:
@@ -131,12 +132,11 @@ def _take_snapshot(settings: ServerSettings, engine: Engine, stage: Path) -> dic
                     _link_files(settings, connection, stage)
                 return counts
         except FileNotFoundError as error:
-            if not attempts_left:
-                raise BackupError(
-                    f"The file {error.filename!r} is missing. Delete its document or upload it again; if it "
-                    "is a file of an index, rebuild that index. There is no backup."
-                ) from error
-    raise AssertionError("the last attempt returns or raises")
+            missing = error
+    raise BackupError(
+        f"The file {missing.filename!r} is missing. Delete its document or upload it again; if it is a file "
+        "of an index, rebuild that index. There is no backup."
+    ) from missing
 
 
 @contextmanager

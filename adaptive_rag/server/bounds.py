@@ -10,7 +10,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from adaptive_rag.server.answering import MOST_BYTES
 from adaptive_rag.server.machine import Refused, read_body
-from adaptive_rag.server.problems import problem_response
+from adaptive_rag.server.problems import Problem, ProblemResponse
 from adaptive_rag.text.visible import ESCAPED_NUL
 
 MOST_HEADERS = 32_768  # bytes, names and values together
@@ -60,8 +60,8 @@ class RequestLimits:
             receive_body = receive if limits is None else await _read_checked(receive, limits)
         except Refused as refused:
             # The connection is closed, since the rest of the body is not read.
-            refusal = problem_response(refused.status, str(refused), {"Connection": "close"})
-            await refusal(scope, receive, send)
+            problem = Problem(refused.status, str(refused), {"Connection": "close"})
+            await ProblemResponse(problem)(scope, receive, send)
             return
         await self._app(scope, receive_body, send)
 

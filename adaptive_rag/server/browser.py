@@ -11,7 +11,7 @@ from pathlib import Path
 
 from fastapi import APIRouter
 from fastapi.responses import FileResponse
-from starlette.datastructures import Headers
+from starlette.datastructures import Headers, MutableHeaders
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.responses import Response
 from starlette.routing import Mount
@@ -94,8 +94,7 @@ class _Files(StaticFiles):
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
                 extra = _HEADERS if scope["path"].endswith(_STANDALONE) else _NO_CACHE
-                encoded = [(name.lower().encode(), value.encode()) for name, value in extra.items()]
-                message["headers"] = [*message["headers"], *encoded]
+                MutableHeaders(scope=message).update(extra)
             await send(message)
 
         await super().__call__(scope, receive, send_with_headers)

@@ -101,11 +101,7 @@ class Conversations:
         self.saver.delete_thread(thread_id)
 
     def copy(self, thread_id: str, turns: int, to: str, *, is_own: bool) -> None:
-        """Copy the first turns of a thread into another one, without private fields if it is another user's.
-
-        Raises:
-            Problem: 422 if the thread has fewer turns.
-        """
+        """Copy the first turns of a thread into another; without private fields if it is another user's."""
         stored, messages = self._load(thread_id)
         ends = _turn_ends(messages)
         if turns > len(ends):
@@ -117,11 +113,7 @@ class Conversations:
             self._store_messages(stored, to, copied)
 
     async def remove_turn(self, thread_id: str, turn_id: str) -> TurnShown | None:
-        """Remove a turn from a thread and return it; None if the thread has no such turn.
-
-        Raises:
-            Problem: 409 if a question of the thread is being answered.
-        """
+        """Remove a turn from a thread and return it; None if the thread has no such turn."""
         async with self.reserve(thread_id):
             removed = await run_in_threadpool(self._remove_stored_turn, thread_id, turn_id)
             await self.saver.aprune([thread_id])  # earlier checkpoints still have the turn
@@ -214,11 +206,7 @@ class Conversations:
 
 
 def check_conversations(settings: ServerSettings) -> None:
-    """Check that the file of conversations can be opened; create it if it is missing.
-
-    Raises:
-        ConfigurationError: the file cannot be opened, or is not a database.
-    """
+    """Create the file of conversations if it is missing; raise ConfigurationError if it cannot be opened."""
     if settings.database is None:
         file = settings.data / FILE
         try:

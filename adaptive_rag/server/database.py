@@ -34,11 +34,7 @@ _FOREIGN_TABLES = {_REVISIONS, "checkpoints", "checkpoint_blobs", "checkpoint_wr
 
 
 def connect(settings: ServerSettings) -> Engine:
-    """Return the engine of the database, without creating or migrating it.
-
-    Raises:
-        MissingExtraError: the database is PostgreSQL, and its packages are not installed.
-    """
+    """Return the engine of the database, without creating or migrating it."""
     if settings.database is None:
         return create_engine(settings.database_address, pool_pre_ping=True)
     import_extra("psycopg", extra="postgres", purpose="server.database")
@@ -59,8 +55,7 @@ def open_database(settings: ServerSettings) -> Engine:
 
     Raises:
         ConfigurationError: the data folder cannot be written, or the database cannot be reached or is of a
-        newer
-            version of this program.
+            newer version of this program.
         MissingExtraError: the database is PostgreSQL, and its packages are not installed.
     """
     try:

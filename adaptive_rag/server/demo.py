@@ -53,8 +53,8 @@ def _create_collection(settings: ServerSettings, engine: Engine) -> bool:
             for path in sorted(path for path in samples_path().iterdir() if path.is_file()):
                 with path.open("rb") as content:
                     stored = folder.write(content, path.name)
-                row = Document(collection_id=collection.id, name=path.name, size=stored.size)
-                row.digest = stored.digest
+                fields = {"name": path.name, "size": stored.size, "digest": stored.digest}
+                row = Document(collection_id=collection.id, **fields)
                 db.add(row)
                 db.flush()
                 folder.publish(stored.folder, row)

@@ -32,11 +32,7 @@ def encrypt(settings: ServerSettings, text: str) -> str:
 
 
 def decrypt(settings: ServerSettings, encrypted: str) -> str | None:
-    """Decrypt a text; return None if it was encrypted with another key or was changed.
-
-    Raises:
-        ConfigurationError: the key cannot be read.
-    """
+    """Decrypt a text; return None if it was encrypted with another key or was changed."""
     try:
         return _cipher(settings).decrypt(encrypted).decode()
     except InvalidToken:

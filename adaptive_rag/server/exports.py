@@ -180,8 +180,7 @@ def _add_markdown(document: Document, tokens: Sequence[Token]) -> None:
     rows: list[list[Sequence[Token]]] | None = None
     for token in tokens:
         if token.type in ("bullet_list_open", "ordered_list_open"):
-            first = int(token.attrs.get("start", 1)) if token.type == "ordered_list_open" else None
-            lists.append(first)
+            lists.append(int(token.attrs.get("start", 1)) if token.type == "ordered_list_open" else None)
         elif token.type in ("bullet_list_close", "ordered_list_close"):
             lists.pop()
         elif token.type == "list_item_open":

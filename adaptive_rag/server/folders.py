@@ -79,18 +79,15 @@ class CollectionFolder:
     @contextmanager
     def lock_documents(self) -> Iterator[None]:
         """Lock the documents during the block; raise 503 if the lock is not free within a minute."""
-        lock = FileLock(self.path / "documents.lock", timeout=LOCK_SECONDS)
         try:
             make_folder(self.documents)
-            lock.acquire()
+            lock = FileLock(self.path / "documents.lock", timeout=LOCK_SECONDS).acquire()
         except Timeout:
             raise Problem(503, "Others are adding to this collection. Try again in a minute.") from None
         except FileNotFoundError:
             raise not_found("collection") from None
-        try:
+        with lock:
             yield
-        finally:
-            lock.release()
 
     def write(self, content: IO[bytes], name: str) -> StoredFile:
         """Write a file into a new folder; raise 503 if it cannot be written."""

@@ -36,11 +36,7 @@ class Follower:
     updates: asyncio.Queue[Row[Any] | Exception | None] = field(default_factory=asyncio.Queue)
 
     async def next(self) -> Row[Any] | None:
-        """Wait for a change and return the job; None if it was deleted or the caller lost access.
-
-        Raises:
-            Stopped: the server stops.
-        """
+        """Wait for a change and return the job; None if it was deleted or the caller lost access."""
         update = await self.updates.get()
         if isinstance(update, Exception):
             raise update
@@ -98,17 +94,10 @@ class Followers:
         with Session(self._engine) as db:
             query = select(*columns).where(Job.id.in_({follower.job.id for follower in followers}))
             jobs = {row.id: row for row in db.execute(query)}
-            changed = [
-                follower
-                for follower in followers
-                if jobs.get(follower.job.id) is None or jobs[follower.job.id] != follower.last_row
-            ]
-            return [
-                (
-                    follower,
-                    jobs.get(follower.job.id)
-                    if may_still_read(db, follower.caller, follower.job.collection_id)
-                    else None,
-                )
-                for follower in changed
-            ]
+            changes = list[tuple[Follower, Row[Any] | None]]()
+            for follower in followers:
+                row = jobs.get(follower.job.id)
+                if row is None or row != follower.last_row:
+                    is_readable = may_still_read(db, follower.caller, follower.job.collection_id)
+                    changes.append((follower, row if is_readable else None))
+            return changes

@@ -54,6 +54,11 @@ class Turns:
         self._limiter = CapacityLimiter(max_running)
         self._locks = WeakValueDictionary[str, asyncio.Lock]()  # by caller
 
+    def has_turn(self, caller: str) -> bool:
+        """Return whether work of the caller runs or waits."""
+        lock = self._locks.get(caller)
+        return lock is not None and lock.locked()
+
     async def run(self, caller: str, work: Callable[[*Arguments], Result], *arguments: *Arguments) -> Result:
         """Work in a worker thread, when it is the turn of the caller (an id, or an address).
 

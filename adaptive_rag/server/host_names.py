@@ -8,7 +8,7 @@ import socket
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from adaptive_rag.server.problems import problem_response
+from adaptive_rag.server.problems import Problem, ProblemResponse
 from adaptive_rag.server.settings import ServerSettings
 from adaptive_rag.text.addresses import host_of
 
@@ -66,8 +66,10 @@ class HostNames:
         return True
 
 
-_REFUSED = problem_response(
-    400,
-    "The server does not answer to this name. Its operator sets them by server.names.",
-    {"Connection": "close"},
+_REFUSED = ProblemResponse(
+    Problem(
+        400,
+        "The server does not answer to this name. Its operator sets them by server.names.",
+        {"Connection": "close"},
+    )
 )

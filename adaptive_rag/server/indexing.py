@@ -182,10 +182,6 @@ def _start_next_job(engine: Engine, folder: CollectionFolder, person: str | None
     return None
 
 
-def _end_job(job: Job, state: JobState) -> None:
-    job.state, job.ended = state, now()
-
-
 def _end_early(db: Session, folder: CollectionFolder, job: Job, state: JobState, reason: str) -> None:
     """End a job, and record what the index has of the documents that the job has not recorded.
 
@@ -197,10 +193,9 @@ def _end_early(db: Session, folder: CollectionFolder, job: Job, state: JobState,
             return  # deleted a moment ago
         if outdated := _record_unread(db, folder, job, reason):
             collection.hidden = sorted({*collection.hidden, *outdated})
-            removal = Job(collection_id=collection.id, kind="remove", asked_by=job.asked_by)
-            removal.details = {"documents": []}
-            db.add(removal)
-        _end_job(job, state)
+            removal: dict[str, Any] = {"kind": "remove", "details": {"documents": []}}
+            db.add(Job(collection_id=collection.id, asked_by=job.asked_by, **removal))
+        job.state, job.ended = state, now()
         db.commit()
 
 
@@ -242,8 +237,7 @@ def _is_current(record: SourceRecord, row: Document) -> bool:
 
 def _remaining_documents(job: Job) -> list[str]:
     """Return the ids of the documents that a job has not read yet."""
-    remaining: list[str] = job.details.get("left", job.details["documents"])
-    return remaining
+    return list(job.details.get("left", job.details["documents"]))
 
 
 class _JobTurn:
@@ -361,8 +355,7 @@ class _JobTurn:
                     job.details = {**job.details, "left": later_turns, "done": job.done}
                     job.state, job.attempts = JobState.QUEUED, 0
                 else:
-                    job.total = job.done
-                    _end_job(job, JobState.DONE)
+                    job.total, job.state, job.ended = job.done, JobState.DONE, now()
                 if collection := db.get(Collection, job.collection_id):
                     # indexed by this job, but deleted once more meanwhile
                     deleted_again = sources.keys() - {

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 from sqlalchemy.orm import Session
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
-from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from adaptive_rag.errors import import_extra
@@ -81,8 +80,8 @@ def build_mcp(get_caller: Callable[[], ToolCaller], *, is_local: bool = False) -
         if tool.is_local or not is_local:
             reads = tool.is_read_only
             hints = ToolAnnotations(read_only_hint=reads, idempotent_hint=reads, open_world_hint=False)
-            count = functools.partial(_count, get_caller, tool.rate)
-            server.tool(_guard(MethodType(tool.method, tools), count), annotations=hints)
+            guarded = _guard(MethodType(tool.method, tools), get_caller, tool.rate)
+            server.tool(guarded, annotations=hints)
     # The name of a document is only compared with the names in the index and never used as a path. An index
     # on this machine may name documents by their full paths, which the security check would refuse.
     server.resource(
@@ -91,17 +90,14 @@ def build_mcp(get_caller: Callable[[], ToolCaller], *, is_local: bool = False) -
         description=f"Text of a document as it is indexed, {LONGEST_TEXT:,} characters at most.",
         mime_type="text/plain",
         security=ResourceSecurity(exempt_params={"document"}),
-    )(_guard(tools.passage))
+    )(_guard(tools.passage, get_caller))
     return server
 
 
-def _count(get_caller: Callable[[], ToolCaller], rate: str | None) -> None:
-    if rate is not None:
-        get_caller().count(rate)
-
-
 def _guard(
-    tool: Callable[Arguments, Awaitable[Result]], count: Callable[[], object] = lambda: None
+    tool: Callable[Arguments, Awaitable[Result]],
+    get_caller: Callable[[], ToolCaller],
+    rate: str | None = None,
 ) -> Callable[Arguments, Awaitable[Result]]:
     """Wrap a tool: count its calls, and convert its errors to one sentence. Faults are logged."""
     from fastmcp.exceptions import ToolError
@@ -109,7 +105,8 @@ def _guard(
     @functools.wraps(tool)
     async def call(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
         try:
-            count()
+            if rate is not None:
+                get_caller().count(rate)
             return await tool(*args, **kwargs)
         except Exception as error:
             detail = to_problem(error).detail
@@ -183,28 +180,20 @@ class HttpCaller:
 
 
 def build_mcp_app() -> StarletteWithLifespan:
-    """Build the ASGI app of the tools, whose lifespan must run with the server's.
-
-    Raises:
-        MissingExtraError: a package of the extra `server` is not installed.
-    """
+    """Build the ASGI app of the tools, whose lifespan must run with the server's."""
     # Stateless, because a session id would be a second way to identify the caller, and could be guessed. Host
     # and origin are checked as for all other routes.
     return build_mcp(_current_caller).http_app(PATH, stateless_http=True, host_origin_protection=False)
 
 
-def mcp_route(app: ASGIApp) -> Route:
-    """Return the route of the app, which only requests with an identified caller reach."""
-    return Route(PATH, _AuthenticatedApp(app))
-
-
-class _AuthenticatedApp:
+class AuthenticatedApp:
     """Identifies the caller of each request before passing it to the app."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on, or refuse it."""
         request = Request(scope)
         refuse_other_sites(request, is_strict=False)
         db = Session(services_of(request).engine, expire_on_commit=False)

@@ -104,11 +104,7 @@ class ServerModel:
         return db.get(ModelChoice, _ROW_ID)
 
     def write(self, db: Session, chosen: ChosenModel) -> None:
-        """Set the chat model; the caller commits.
-
-        Raises:
-            ConfigurationError: the key that encrypts the API key cannot be made or read.
-        """
+        """Set the chat model; the caller commits. Raise ConfigurationError if its key cannot be encrypted."""
         content = {"provider": chosen.provider, "address": chosen.address, "key": chosen.key}
         row = ModelChoice(id=_ROW_ID, provider=chosen.provider, name=chosen.name, address=chosen.address)
         row.sealed_key = encrypt(self._settings, json.dumps(content)) if chosen.key else None

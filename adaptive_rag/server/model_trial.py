@@ -36,11 +36,7 @@ _OUTCOMES: dict[Kind, Outcome] = {
 
 
 async def try_chat_model(chosen: ChosenModel, address: str | None, access: ModelAccess) -> Outcome:
-    """Ask a chat model for one word, and return the outcome.
-
-    Raises:
-        ServedError: the model cannot be loaded; the log has the reason.
-    """
+    """Ask a chat model for one word, and return the outcome; raise ServedError if it cannot be loaded."""
     model = None
     try:
         async with asyncio.timeout(SECONDS):

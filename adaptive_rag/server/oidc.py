@@ -141,9 +141,8 @@ class Provider:
                 return_to, **{key: sign_in.derive(name) for key, name in parts.items()}
             )
         except (httpx2.HTTPError, ValueError, RuntimeError):
-            raise Problem(
-                503, "The provider that signs people in does not answer. Try again later."
-            ) from None
+            detail = "The provider that signs people in does not answer. Try again later."
+            raise Problem(503, detail) from None
         return str(authorization["url"])
 
     def fetch_person(self, sign_in: SignIn, code: str, state: str, return_to: str) -> Person:
@@ -151,8 +150,7 @@ class Provider:
 
         Raises:
             NotSignedIn: this browser did not start the sign-in; the provider refuses the code; or its token
-            is
-                for another server or sign-in, is not signed by the provider, or is too old.
+                is for another server or sign-in, is not signed by the provider, or is too old.
         """
         if not sign_in.secret or not hmac.compare_digest(state.encode(), sign_in.derive("state").encode()):
             raise NotSignedIn("the browser did not begin this sign-in")

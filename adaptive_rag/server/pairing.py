@@ -62,11 +62,7 @@ def pair_state(settings: ServerSettings, engine: Engine) -> PairState:
 
 
 def pair(settings: ServerSettings, engine: Engine) -> None:
-    """Check that the data folder and the database belong together, and give both one identifier.
-
-    Raises:
-        ConfigurationError: they do not belong together; the message names both and the remedies.
-    """
+    """Give data folder and database one identifier; raise ConfigurationError if they are no pair."""
     with FileLock(settings.data / _LOCK):
         state = pair_state(settings, engine)
         if state.fault:

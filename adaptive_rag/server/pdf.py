@@ -17,11 +17,7 @@ _MARGIN = 56  # points
 
 
 def render_pdf(title: str, html: str) -> bytes:
-    """Return a PDF of HTML, which must be safe. MuPDF must not run in two threads at a time.
-
-    Raises:
-        Problem: 413 if it has too many pages.
-    """
+    """Return a PDF of HTML, which must be safe. MuPDF must not run in two threads at a time."""
     import pymupdf
 
     output = BytesIO()

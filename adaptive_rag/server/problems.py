@@ -6,7 +6,7 @@ import logging
 import re
 import sqlite3
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from http import HTTPStatus
 from typing import Any, Literal, TypeVar, get_args
 
@@ -129,39 +129,31 @@ RESPONSE_FORMATS: dict[str, Callable[[ProblemDetails, dict[str, str]], Response]
 
 
 class ProblemResponse(JSONResponse):
-    """Problem details, in the format that callers of the requested path expect."""
+    """The response to an error, in the format that callers of the requested path expect."""
 
     media_type = MEDIA_TYPE
 
-    def __init__(self, problem: ProblemDetails, headers: dict[str, str]) -> None:
-        super().__init__(problem.model_dump(), problem.status, headers)
-        self._problem, self._extra_headers = problem, headers
+    def __init__(self, error: Exception, errors: Sequence[dict[str, str]] = ()) -> None:
+        problem = to_problem(error)
+        self._details, self._extra_headers = problem_details(problem, errors), dict(problem.headers or {})
+        super().__init__(self._details.model_dump(), problem.status_code, self._extra_headers)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send the response in the format for the path."""
         for prefix, to_response in RESPONSE_FORMATS.items():
             if f"{scope['path']}/".startswith(f"{prefix}/"):
-                await to_response(self._problem, self._extra_headers)(scope, receive, send)
+                await to_response(self._details, self._extra_headers)(scope, receive, send)
                 return
         await super().__call__(scope, receive, send)
 
 
-def problem_response(
-    status: int, detail: str, headers: Any = None, errors: Any = (), type: ProblemType = "about:blank"
-) -> ProblemResponse:
-    """Return a response with problem details."""
-    return ProblemResponse(_details(status, detail, type, errors), dict(headers or {}))
-
-
-def problem_details(error: Exception) -> ProblemDetails:
-    """Convert an error to problem details, for a response that has already started."""
+def problem_details(error: Exception, errors: Sequence[dict[str, str]] = ()) -> ProblemDetails:
+    """Convert an error to problem details; `errors` are the invalid fields."""
     problem = to_problem(error)
-    return _details(problem.status_code, problem.detail, problem.type)
-
-
-def _details(status: int, detail: str, type: ProblemType, errors: Iterable[Any] = ()) -> ProblemDetails:
-    title = HTTPStatus(status).phrase
-    return ProblemDetails(type=type, title=title, status=status, detail=detail, errors=list(errors))
+    title, status = HTTPStatus(problem.status_code).phrase, problem.status_code
+    return ProblemDetails(
+        type=problem.type, title=title, status=status, detail=problem.detail, errors=list(errors)
+    )
 
 
 def to_problem(error: Exception) -> Problem:
@@ -224,7 +216,7 @@ def add_problem_handlers(app: FastAPI) -> None:
     @app.exception_handler(ObjectDeletedError)
     @app.exception_handler(StaleDataError)
     async def answer_conflict(request: Request, error: SQLAlchemyError) -> JSONResponse:
-        return problem_response(409, "Another request changed this meanwhile. Send yours again.")
+        return ProblemResponse(Problem(409, "Another request changed this meanwhile. Send yours again."))
 
     @app.exception_handler(RequestValidationError)
     async def answer_invalid(request: Request, error: RequestValidationError) -> JSONResponse:
@@ -241,13 +233,11 @@ def add_problem_handlers(app: FastAPI) -> None:
         detail = "; ".join(
             f"{field['field'].removeprefix('body.')}: {field['problem']}" for field in errors[:5]
         )
-        return problem_response(
-            422, f"The request does not have the form that is expected. {detail}.", errors=errors
-        )
+        invalid = Problem(422, f"The request does not have the form that is expected. {detail}.")
+        return ProblemResponse(invalid, errors)
 
     async def answer_problem(request: Request, error: Exception) -> JSONResponse:
-        problem = to_problem(error)
-        return problem_response(problem.status_code, problem.detail, problem.headers, type=problem.type)
+        return ProblemResponse(error)
 
     for kind in (HTTPException, Refused, InputError, ServedError, DataError, *database_error_types()):
         app.add_exception_handler(kind, answer_problem)

@@ -34,10 +34,9 @@ def lock_data_folder(settings: ServerSettings) -> Iterator[None]:
     if settings.database is not None:
         yield
         return
-    lock = FileLock(settings.data / LOCK, timeout=0)
     try:
         make_folder(settings.data)
-        lock.acquire()
+        lock = FileLock(settings.data / LOCK, timeout=0).acquire()
     except Timeout:
         raise ConfigurationError(
             f"Another server uses the data folder {str(settings.data)!r}. Stop it, or name another folder "
@@ -46,10 +45,8 @@ def lock_data_folder(settings: ServerSettings) -> Iterator[None]:
     except OSError as error:
         detail = f"The data folder {str(settings.data)!r} cannot be written: {error.strerror or error}."
         raise ConfigurationError(f"{detail} Name another one with --data.") from error
-    try:
+    with lock:
         yield
-    finally:
-        lock.release()
 
 
 def listen(settings: ServerSettings) -> socket.socket:

@@ -64,10 +64,10 @@ class Rates:
         self.count_sign_in(address)
         network = network_of(address)
         self._count([SIGN_IN], "name and address", name, network)
-        is_under_attack = not self._windows.test(WRONG_GUESSES, "wrong", name)
-        guess_window = (WRONG_GUESS_FROM_ADDRESS, "wrong from address", name, network)
-        if is_under_attack and not self._windows.test(*guess_window) and not is_known_address():
-            raise self._refusal(*guess_window)
+        is_under_attack = self._windows.full([WRONG_GUESSES], "wrong", name)
+        full = self._windows.full([WRONG_GUESS_FROM_ADDRESS], "wrong from address", name, network)
+        if is_under_attack and full and not is_known_address():
+            raise self._refusal(*full)
 
     def count_wrong_password(self, address: str, name: str) -> None:
         """Count a wrong password."""
@@ -80,10 +80,10 @@ class Rates:
 
     def _count(self, rates: Sequence[RateLimitItem], *key: str) -> None:
         if full := self._windows.hit(rates, *key):
-            raise self._refusal(full, *key)
+            raise self._refusal(*full)
 
-    def _refusal(self, rate: RateLimitItem, *key: str) -> Problem:
-        seconds = max(1, math.ceil(self._windows.seconds_left(rate, *key)))
+    def _refusal(self, seconds_left: float, rate: RateLimitItem) -> Problem:
+        seconds = max(1, math.ceil(seconds_left))
         detail = f"Too many attempts: {rate} is allowed. Try again in {_format_wait(seconds)}."
         return busy(detail, seconds, "too_often")
 
@@ -100,36 +100,33 @@ class Windows:
     """Fixed windows of rates on a monotonic clock, which does not change when the machine's clock is set."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         # key -> the end of its window, and the count in it. Windows are dropped after their end.
         self._windows: TLRUCache[str, tuple[float, int]] = TLRUCache(
             math.inf, lambda key, window, now: window[0], timer=lambda: time.monotonic()
         )
 
-    def hit(self, rates: Sequence[RateLimitItem], *key: str) -> RateLimitItem | None:
-        """Count an action if all rates allow it; otherwise return the one that takes longest to allow it."""
+    def hit(self, rates: Sequence[RateLimitItem], *key: str) -> tuple[float, RateLimitItem] | None:
+        """Count an action if all rates allow it; otherwise return what `full` returns."""
         with self._lock:
-            windows = [(*self._window(rate, *key), rate) for rate in rates]
-            if full := [(end, rate) for end, count, rate in windows if count >= rate.amount]:
-                return max(full)[1]
-            for end, count, rate in windows:
+            if full := self.full(rates, *key):
+                return full
+            for rate in rates:
+                end, count = self._window(rate, *key)
                 self._windows[rate.key_for(*key)] = end, count + 1
         return None
 
-    def test(self, rate: RateLimitItem, *key: str) -> bool:
-        """Return whether the rate would allow another action."""
+    def full(self, rates: Sequence[RateLimitItem], *key: str) -> tuple[float, RateLimitItem] | None:
+        """Return the rate that takes longest to allow another action, after its seconds; None if all do."""
         with self._lock:
-            return self._window(rate, *key)[1] < rate.amount
+            windows = [(*self._window(rate, *key), rate) for rate in rates]
+        full = [(end - time.monotonic(), rate) for end, count, rate in windows if count >= rate.amount]
+        return max(full, default=None)
 
     def clear(self, rate: RateLimitItem, *key: str) -> None:
         """Reset the window of a key."""
         with self._lock:
             self._windows.pop(rate.key_for(*key), None)
-
-    def seconds_left(self, rate: RateLimitItem, *key: str) -> float:
-        """Return the seconds until the window of a key ends."""
-        with self._lock:
-            return self._window(rate, *key)[0] - time.monotonic()
 
     def _window(self, rate: RateLimitItem, *key: str) -> tuple[float, int]:
         return self._windows.get(rate.key_for(*key), (time.monotonic() + rate.get_expiry(), 0))

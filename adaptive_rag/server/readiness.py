@@ -56,15 +56,12 @@ class Readiness:
         """Return the result of a new check, or of one made a moment ago."""
         async with self._lock:
             if self._last_result is None or time.monotonic() - self._last_result[0] > SECONDS_KEPT:
-                ready = await self._check_all()
+                store, disk, indexing, address = await run_in_threadpool(self._check_locally)
+                model = await self._check_model(address)
+                status = "ready" if store == disk == indexing == "ok" else "not ready"
+                ready = Ready(status=status, store=store, disk=disk, indexing=indexing, model=model)
                 self._last_result = time.monotonic(), ready
             return self._last_result[1]
-
-    async def _check_all(self) -> Ready:
-        store, disk, indexing, address = await run_in_threadpool(self._check_locally)
-        model = await self._check_model(address)
-        status: Literal["ready", "not ready"] = "ready" if store == disk == indexing == "ok" else "not ready"
-        return Ready(status=status, store=store, disk=disk, indexing=indexing, model=model)
 
     def _check_locally(self) -> tuple[str, str, str, str | None]:
         store = self._check_store()
@@ -75,11 +72,8 @@ class Readiness:
 
     def _check_store(self) -> str:
         if self._engine.dialect.name == "sqlite":
-            files = (self._settings.data / name for name in ("server", "conversations"))
-            problems = [
-                problem for file in files if (problem := self._check_file(file.with_suffix(".sqlite")))
-            ]
-            return "; ".join(problems) or "ok"
+            files = (self._settings.data / f"{name}.sqlite" for name in ("server", "conversations"))
+            return "; ".join(filter(None, map(self._check_file, files))) or "ok"
         try:
             with self._engine.connect() as connection:
                 for setting in ("lock_timeout", "statement_timeout"):

@@ -14,7 +14,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from adaptive_rag.context.caller import served_error
 from adaptive_rag.server.metrics import REQUESTS
-from adaptive_rag.server.problems import problem_response
+from adaptive_rag.server.problems import Problem, ProblemResponse
 
 HEADER = "X-Request-ID"
 # Ids that are accepted from a proxy. Others could inject text into the log.
@@ -53,7 +53,7 @@ class RequestLog:
             if status:
                 # The response has begun. The error closes the connection, which shows that it is incomplete.
                 raise problem from None
-            await problem_response(500, str(problem))(scope, receive, send_with_id)
+            await ProblemResponse(Problem(500, str(problem)))(scope, receive, send_with_id)
         finally:
             route = route_of(scope)
             REQUESTS.labels(scope["method"] if "endpoint" in scope else "other", route, status).inc()

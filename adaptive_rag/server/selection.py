@@ -34,9 +34,7 @@ class Selection(BaseModel):
     where: str = Field("", max_length=LONGEST, description="A condition, such as 'year >= 2020'.")
 
     def condition(self, *further: str) -> str:
-        """Return the condition that selects the passages of these documents, joined with further conditions.
-
-        It is "" if all documents are asked.
+        """Return the condition for these documents, joined with further ones; "" if all are asked.
 
         Raises:
             InputError: a condition cannot be read, or there are too many names.
@@ -61,9 +59,7 @@ class Selection(BaseModel):
         for name in self.documents:
             if name not in quotable:
                 yield f"source like {_quote(_escape_pattern(name))}"
-            if (
-                is_archive(Path(name)) or "://" in name
-            ):  # its files or pages have names that begin with its name
+            if is_archive(Path(name)) or "://" in name:  # the names of its files or pages begin with its own
                 yield _below_folder(name)
         yield from map(_below_folder, self.folders)
 

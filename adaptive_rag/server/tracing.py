@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from adaptive_rag.errors import import_extra
@@ -14,20 +15,14 @@ _ERROR_TYPE = "exception.type"
 
 
 def trace_to_collector(settings: ServerSettings) -> Callable[[], object]:
-    """Send traces to the collector at OTEL_EXPORTER_OTLP_ENDPOINT; return a function that stops this.
-
-    Raises:
-        MissingExtraError: a package of the extra `tracing` is not installed.
-    """
-    purpose = "server.trace"
-    exporter = import_extra(
-        "opentelemetry.exporter.otlp.proto.http.trace_exporter", extra="tracing", purpose=purpose
-    )
-    export = import_extra("opentelemetry.sdk.trace.export", extra="tracing", purpose=purpose)
-    sdk = import_extra("opentelemetry.sdk.trace", extra="tracing", purpose=purpose)
-    resources = import_extra("opentelemetry.sdk.resources", extra="tracing", purpose=purpose)
-    instrument = import_extra("openinference.instrumentation.langchain", extra="tracing", purpose=purpose)
-    openinference = import_extra("openinference.instrumentation", extra="tracing", purpose=purpose)
+    """Send traces to the collector at OTEL_EXPORTER_OTLP_ENDPOINT; return a function that stops this."""
+    load = partial(import_extra, extra="tracing", purpose="server.trace")
+    exporter = load("opentelemetry.exporter.otlp.proto.http.trace_exporter")
+    export = load("opentelemetry.sdk.trace.export")
+    sdk = load("opentelemetry.sdk.trace")
+    resources = load("opentelemetry.sdk.resources")
+    instrument = load("openinference.instrumentation.langchain")
+    openinference = load("openinference.instrumentation")
     provider = sdk.TracerProvider(resource=resources.Resource.create({"service.name": "adaptive-rag"}))
     is_hidden = not settings.trace_contents
     collector = exporter.OTLPSpanExporter()

@@ -10,7 +10,7 @@ import signal
 import socket
 import threading
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from multiprocessing.context import SpawnProcess
 from pathlib import Path
@@ -35,11 +35,7 @@ _STALE_SECONDS = 24 * 3600.0
 
 
 def work(settings: ServerSettings, indexing_settings: IndexingSettings) -> None:
-    """Run jobs until SIGTERM or Ctrl-C; then queue the running job again.
-
-    Raises:
-        ConfigurationError: the data folder or the database cannot be opened, or do not belong together.
-    """
+    """Run jobs until SIGTERM or Ctrl-C; then queue the running job again."""
     engine, stop = open_database(settings), threading.Event()
     pair(settings, engine)
 
@@ -89,8 +85,16 @@ async def supervise_workers(
     settings: ServerSettings, indexing_settings: IndexingSettings
 ) -> AsyncIterator[None]:
     """Run the configured number of workers during the block, and replace those that die."""
-    workers = [_start(settings, indexing_settings) for _ in range(settings.workers)]
-    supervisor = asyncio.create_task(_replace_dead_workers(workers, settings, indexing_settings))
+
+    def start() -> SpawnProcess:
+        process = multiprocessing.get_context("spawn").Process(
+            target=_work_as_child, args=(settings, indexing_settings), name="indexing worker", daemon=True
+        )
+        process.start()
+        return process
+
+    workers = [start() for _ in range(settings.workers)]
+    supervisor = asyncio.create_task(_replace_dead_workers(workers, start))
     try:
         yield
     finally:
@@ -100,17 +104,7 @@ async def supervise_workers(
         await asyncio.to_thread(_stop_workers, workers)
 
 
-def _start(settings: ServerSettings, indexing_settings: IndexingSettings) -> SpawnProcess:
-    process = multiprocessing.get_context("spawn").Process(
-        target=_work_as_child, args=(settings, indexing_settings), name="indexing worker", daemon=True
-    )
-    process.start()
-    return process
-
-
-async def _replace_dead_workers(
-    workers: list[SpawnProcess], settings: ServerSettings, indexing_settings: IndexingSettings
-) -> None:
+async def _replace_dead_workers(workers: list[SpawnProcess], start: Callable[[], SpawnProcess]) -> None:
     pause = _WATCH_SECONDS
     while True:
         await asyncio.sleep(pause)
@@ -122,7 +116,7 @@ async def _replace_dead_workers(
                 "An indexing worker ended (exit code %s). Another is started.", workers[index].exitcode
             )
             try:
-                workers[index] = await asyncio.to_thread(_start, settings, indexing_settings)
+                workers[index] = await asyncio.to_thread(start)
             except OSError as error:  # for example out of memory; the next round tries again
                 log.error("An indexing worker cannot be started: %s", error)
 

@@ -50,15 +50,22 @@ def sample_index(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def serve(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Serve:
-    """Return what starts a server in this process; `given` are the operator's settings of questions."""
+    """Return what starts a server in this process, with an empty collection if it is named.
+
+    `given` are the operator's settings of questions.
+    """
     monkeypatch.chdir(tmp_path)
 
     @contextmanager
-    def start(given: dict[str, Any] | None = None, **settings: Any) -> Iterator[TestClient]:
+    def start(
+        given: dict[str, Any] | None = None, *, collection: str = "", **settings: Any
+    ) -> Iterator[TestClient]:
         app = build_app(
             read_server_settings(**{"data": tmp_path / "data", "workers": 0, **settings}), given or {}
         )
         with client_of(app) as client:
+            if collection:
+                client.post("/api/v1/collections", json={"name": collection}).raise_for_status()
             yield client
 
     return start
@@ -131,9 +138,15 @@ def add_user(client: TestClient, name: str, *, is_admin: bool = False, **roles: 
             row = db.scalars(select(Collection).where(Collection.name == collection)).one()
             db.add(Membership(collection_id=row.id, user_id=user.id, role=role))
         db.commit()
+    return program_of(client, name)
+
+
+def program_of(client: TestClient, token: str = "") -> TestClient:
+    """Return a client beside another that sends a token, if there is one."""
     other = client_of(client.app)
-    other.headers["Authorization"] = f"Bearer {name}"
     other.portal = client.portal  # all ask in the server's own event loop
+    if token:
+        other.headers["Authorization"] = f"Bearer {token}"
     return other
 
 

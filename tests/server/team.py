@@ -18,7 +18,7 @@ from adaptive_rag.server.app import build_app
 from adaptive_rag.server.roles import Role
 from adaptive_rag.server.settings import read_server_settings
 from adaptive_rag.server.tables import Collection, Membership, Token, User, now
-from tests.server.conftest import add_user, client_of, work
+from tests.server.conftest import add_user, client_of, program_of, work
 
 API = "/api/v1"
 # What nobody but the readers of "vault" may ever read. No request of an attempt holds any of it.
@@ -43,13 +43,12 @@ class Team:
             "gone": add_user(client, "gone", vault=Role.READER, pier=Role.READER),
             "disabled": add_user(client, "disabled", vault=Role.ADMIN),
             "expired": add_user(client, "expired", vault=Role.ADMIN),
-            "nobody": client_of(client.app),
+            "nobody": program_of(client),
         }
-        self.people["nobody"].portal = client.portal  # all ask in the server's own event loop
         self.ids: dict[str, str] = {"vault": "vault"}
         self._fill()
-        for name, role in (("ada", Role.READER), ("root", Role.READER), ("eve", Role.READER)):
-            self._lower(name, role)
+        for name in ("ada", "root", "eve"):
+            self._lower(name, Role.READER)
         for person in self.people.values():
             person.get(f"{API}/collections")  # the first use of a token is written down
 
@@ -89,10 +88,7 @@ class Team:
             user = db.scalars(select(User).where(User.name == name)).one()
             db.add(Token(user_id=user.id, digest=hash_token(secret), name="low", role=role))
             db.commit()
-        client = client_of(self.server.app)
-        client.headers["Authorization"] = f"Bearer {secret}"
-        client.portal = self.server.portal
-        self.people[secret] = client
+        self.people[secret] = program_of(self.server, secret)
 
 
 @contextmanager

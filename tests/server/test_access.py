@@ -193,8 +193,7 @@ def test_a_role_that_may_ask_and_vote_does_nothing_else(
 ) -> None:
     monkeypatch.setattr(Role.READER, "actions", frozenset({Action.SEE, Action.ASK, Action.VOTE}))
     may = re.compile(r".*(ask(/events)?|compare|threads|feedback|questions|{collection})")
-    with serve() as client:
-        client.post("/api/v1/collections", json={"name": SAMPLES})
+    with serve(collection=SAMPLES) as client:
         reviewer = add_user(client, "reviewer", samples=Role.READER)
         for route, (door, body, passed) in ROUTES.items():
             if door == "reader":
@@ -291,8 +290,7 @@ def test_a_role_that_may_not_see_a_collection_reaches_nothing_of_it(
     serve: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Role.WRITER, "actions", frozenset(Action) - {Action.SEE})
-    with serve() as client:
-        client.post("/api/v1/collections", json={"name": SAMPLES})
+    with serve(collection=SAMPLES) as client:
         blind = add_user(client, "blind", samples=Role.WRITER)
         assert blind.get("/api/v1/collections").json()["total"] == 0
         for route, (door, body, _) in ROUTES.items():
@@ -304,8 +302,7 @@ def test_nobody_gives_or_takes_a_role_that_allows_more_than_theirs(
     serve: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Role.WRITER, "actions", frozenset({*Role.READER.actions, Action.MANAGE}))
-    with serve() as client:
-        client.post("/api/v1/collections", json={"name": SAMPLES})
+    with serve(collection=SAMPLES) as client:
         owner = add_user(client, "owner", samples=Role.ADMIN)
         steward = add_user(client, "steward", samples=Role.WRITER)
         add_user(client, "guest")

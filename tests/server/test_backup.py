@@ -30,6 +30,7 @@ from tests.server.conftest import Serve, add_user, work
 URL = "/api/v1/collections/tides"
 FERRY = "# Ferry\n\nThe ferry to Grauholm leaves at 7:45 from the east quay.\n"
 QUESTION = "When does the ferry to Grauholm leave?"
+NOTE = {"source": "ferry.md", "start": 2, "end": 7, "text": "Too early?"}
 
 
 def upload(client: TestClient, name: str, content: str) -> str:
@@ -42,6 +43,10 @@ def listed(client: TestClient) -> dict[str, Any]:
     return {row["name"]: row for row in client.get(f"{URL}/documents?limit=500").json()["items"]}
 
 
+def notes_of(client: TestClient) -> str:
+    return f"{URL}/documents/{listed(client)['ferry.md']['id']}/notes"
+
+
 def turns(client: TestClient, thread: str) -> list[str]:
     shown = client.get(f"/api/v1/threads/{thread}").json()
     return [turn["answer"] for turn in shown["turns"]]
@@ -50,8 +55,7 @@ def turns(client: TestClient, thread: str) -> list[str]:
 @pytest.fixture
 def full(serve: Serve) -> Iterator[tuple[TestClient, str]]:
     """Serve a collection with a document and a shared thread with an answer; give the client of its owner."""
-    with serve() as here:
-        here.post("/api/v1/collections", json={"name": "tides"})
+    with serve(collection="tides") as here:
         client = add_user(here, "ann", is_admin=True)
         upload(client, "ferry.md", FERRY)
         work(here)
@@ -61,6 +65,7 @@ def full(serve: Serve) -> Iterator[tuple[TestClient, str]]:
         client.put("/api/v1/me/profile", json={"text": "I live at the quay."})
         add_user(here, "ben", tides=Role.READER)
         client.put(f"/api/v1/threads/{thread}/sharing/ben").raise_for_status()
+        client.post(notes_of(client), json=NOTE).raise_for_status()
         yield client, thread
 
 
@@ -92,7 +97,8 @@ def test_a_backup_during_uploads_and_questions_holds_what_was_acknowledged(
         counts = back_up(settings_of(client), tmp_path / "all.tar")
         assert len(acknowledged) < 21, "the backup was made while nothing else went on"
         others.shutdown(cancel_futures=True)
-    assert [counts[kind] for kind in ("users", "conversations", "turns", "shares")] == [3, 1, 1, 1]
+    kinds = ("users", "conversations", "turns", "shares", "notes")
+    assert [counts[kind] for kind in kinds] == [3, 1, 1, 1, 1]
 
     elsewhere = empty(client, tmp_path / "elsewhere")
     assert restore(elsewhere, tmp_path / "all.tar") == counts
@@ -105,6 +111,7 @@ def test_a_backup_during_uploads_and_questions_holds_what_was_acknowledged(
             assert there_is == client.get(f"{URL}/documents/{row['id']}/file").content, name
         assert turns(there, thread) == turns(client, thread)
         assert [row["id"] for row in there.get("/api/v1/threads?search=7:45").json()["items"]] == [thread]
+        assert there.get(notes_of(there)).json() == client.get(notes_of(client)).json()
         assert there.get("/api/v1/me/profile").json() == {"text": "I live at the quay."}
         assert "7:45" in there.post(f"{URL}/ask", json={"question": QUESTION}).json()["answer"]
         work(there)  # what waited for its job when the backup was made
@@ -391,7 +398,6 @@ except AdaptiveRAGError as error:
 
 
 @pytest.mark.nightly
-@pytest.mark.skipif(sys.platform != "linux", reason="reads the peak of memory from /proc")
 def test_a_file_where_the_data_folder_should_be_is_an_error_of_the_settings(tmp_path: Path) -> None:
     data = tmp_path / "data"
     data.write_text("no folder")
@@ -400,6 +406,7 @@ def test_a_file_where_the_data_folder_should_be_is_an_error_of_the_settings(tmp_
 
 
 @pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="reads the peak of memory from /proc")
 @pytest.mark.parametrize(
     "member",
     [

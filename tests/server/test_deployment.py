@@ -1,20 +1,18 @@
 """The image and the compose file: they name what there is, and their commands work."""
 
 import re
-import socket
 import subprocess
 import sys
-import threading
 import tomllib
 from pathlib import Path
 from typing import Any
 
 import pytest
-import uvicorn
 import yaml
 
 from adaptive_rag.server.app import build_app
 from adaptive_rag.server.settings import ServerSettings, read_server_settings
+from tests.server.processes import listening
 
 ROOT = Path(__file__).parents[2]
 PREFIX = "ADAPTIVE_RAG_SERVER__"
@@ -85,14 +83,7 @@ def test_the_health_check_tells_a_server_that_answers(tmp_path: Path) -> None:
     found = re.search(r'CMD \["python", "-c", "(.+)"\]', dockerfile())
     assert found is not None
     app = build_app(read_server_settings(data=tmp_path / "data", workers=0), {})
-    place = socket.create_server(("127.0.0.1", 0))
-    server = uvicorn.Server(uvicorn.Config(app, log_config=None))
-    serving = threading.Thread(target=server.run, args=([place],))
-    serving.start()
-    try:
-        code = found[1].replace("8080", str(place.getsockname()[1]))
+    with listening(app) as address:
+        code = found[1].replace("8080", address.rpartition(":")[2])
         assert subprocess.run([sys.executable, "-c", code], timeout=60).returncode == 0
-    finally:
-        server.should_exit = True
-        serving.join()
     assert subprocess.run([sys.executable, "-c", code], timeout=60, capture_output=True).returncode == 1

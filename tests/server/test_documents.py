@@ -36,8 +36,7 @@ TIDE = "# Tides\n\nThe highest tide of 1911 stood at 6.2 metres above the mark.\
 @pytest.fixture
 def client(serve: Serve) -> Iterator[TestClient]:
     """Serve with an empty collection."""
-    with serve(max_upload_megabytes=1, max_collection_megabytes=2) as client:
-        client.post("/api/v1/collections", json={"name": "tides"})
+    with serve(max_upload_megabytes=1, max_collection_megabytes=2, collection="tides") as client:
         yield client
 
 
@@ -50,6 +49,15 @@ def files_below(client: TestClient) -> list[str]:
     data = client.app.state.services.settings.data
     places = (data / "collections").rglob("documents/**/*")
     return sorted(place.name for place in places if place.is_file())
+
+
+def archive(**texts: str) -> bytes:
+    """Return a ZIP archive of Markdown files by their names without the suffix."""
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as file:
+        for name, text in texts.items():
+            file.writestr(f"{name}.md", text)
+    return packed.getvalue()
 
 
 def ask(client: TestClient, question: str) -> Any:
@@ -185,11 +193,8 @@ def test_a_deleted_document_that_comes_back_is_found_again(client: TestClient) -
 
 
 def test_an_archive_is_one_document_with_the_sources_in_it(client: TestClient) -> None:
-    packed = io.BytesIO()
-    with zipfile.ZipFile(packed, "w") as archive:
-        archive.writestr("ferry.md", FERRY)
-        archive.writestr("old/tides.md", TIDE)
-    row = upload(client, {"all.zip": packed.getvalue()}).json()["documents"][0]
+    packed = archive(**{"ferry": FERRY, "old/tides": TIDE})
+    row = upload(client, {"all.zip": packed}).json()["documents"][0]
     work(client)
     shown = client.get(f"{URL}/documents/{row['id']}").json()
     assert (shown["sources"], shown["chunks"]) == (["all.zip/ferry.md", "all.zip/old/tides.md"], 2)
@@ -204,9 +209,8 @@ def test_an_archive_is_one_document_with_the_sources_in_it(client: TestClient) -
         assert [each["name"] for each in listed] == names
     text = client.get(f"{URL}/documents/{row['id']}/text", params={"source": "all.zip/old/tides.md"})
     assert "6.2 metres" in text.json()["text"]
-    assert (
-        client.get(f"{URL}/documents/{row['id']}/text", params={"source": "/etc/passwd"}).status_code == 404
-    )
+    elsewhere = client.get(f"{URL}/documents/{row['id']}/text", params={"source": "/etc/passwd"})
+    assert elsewhere.status_code == 404
     client.delete(f"{URL}/documents/{row['id']}")
     assert "7:45" not in str(ask(client, "When does the ferry to Grauholm leave?"))
 
@@ -214,10 +218,7 @@ def test_an_archive_is_one_document_with_the_sources_in_it(client: TestClient) -
 def test_names_in_an_archive_are_escaped_where_the_door_refuses_them_and_the_document_says_so(
     client: TestClient,
 ) -> None:
-    packed = io.BytesIO()
-    with zipfile.ZipFile(packed, "w") as archive:
-        archive.writestr("exe\u202efdp.md", FERRY)
-    row = upload(client, {"all.zip": packed.getvalue()}).json()["documents"][0]
+    row = upload(client, {"all.zip": archive(**{"exe\u202efdp": FERRY})}).json()["documents"][0]
     work(client)
     shown = client.get(f"{URL}/documents/{row['id']}").json()
     source = r"all.zip/exe\u202efdp.md"
@@ -232,10 +233,7 @@ def test_names_in_an_archive_are_escaped_where_the_door_refuses_them_and_the_doc
 def test_a_document_that_is_deleted_while_its_first_job_runs_answers_nothing(
     client: TestClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    packed = io.BytesIO()
-    with zipfile.ZipFile(packed, "w") as archive:
-        archive.writestr("ferry.md", FERRY)
-    rows = upload(client, {"all.zip": packed.getvalue(), "tides.md": TIDE}).json()["documents"]
+    rows = upload(client, {"all.zip": archive(ferry=FERRY), "tides.md": TIDE}).json()["documents"]
     build = Index.build
 
     def build_then_delete(*given: Any, **more: Any) -> Any:
@@ -479,8 +477,7 @@ def test_a_disk_that_is_full_is_said_and_leaves_nothing(
 def test_no_room_for_an_upload_that_comes_in_is_said_and_leaves_nothing(serve: Serve) -> None:
     import resource
 
-    with serve() as client:
-        client.post("/api/v1/collections", json={"name": "tides"})
+    with serve(collection="tides") as client:
         _, most = resource.getrlimit(resource.RLIMIT_FSIZE)
         resource.setrlimit(resource.RLIMIT_FSIZE, (1_500_000, most))  # no file grows beyond it
         try:
@@ -565,8 +562,7 @@ def test_an_index_is_made_anew_from_the_documents(client: TestClient) -> None:
 def test_files_that_an_interruption_left_are_cleared_or_named_at_the_start(
     serve: Serve, caplog: pytest.LogCaptureFixture
 ) -> None:
-    with serve() as client:
-        client.post("/api/v1/collections", json={"name": "tides"})
+    with serve(collection="tides") as client:
         upload(client, {"ferry.md": FERRY})
         services = client.app.state.services
         [place] = (services.settings.data / "collections").iterdir()

@@ -13,7 +13,7 @@ from fastapi.testclient import TestClient
 
 from adaptive_rag.server import pdf
 from adaptive_rag.server.conversations import TurnShown
-from adaptive_rag.server.exports import FILE_KINDS, FileKind, write_docx, write_pdf
+from adaptive_rag.server.exports import FILE_KINDS, FileKind, format_markdown, write_docx, write_pdf
 from adaptive_rag.server.problems import Problem
 from adaptive_rag.server.tables import now
 from tests.page.payloads import payloads
@@ -25,23 +25,11 @@ Read = Callable[[bytes], str]
 def turn_of(question: str, answer: str, quote: str = "It is so.", source: str = "wall.pdf") -> TurnShown:
     cited = {"source": source, "page": 3, "start": 0, "end": 4, "marker": 7, "quote": quote}
     cited["place"] = {"page": 3, "lines": [11, 12]}
-    facts: dict[str, Any] = {
-        "id": "1",
-        "number": 1,
-        "route": "factual",
-        "user_context": "",
-        "decisions": [],
-        "only": {},
-    }
-    facts |= {
-        "question": question,
-        "answer": answer,
-        "parts": [],
-        "citations": [cited],
-        "abstained": False,
+    return TurnShown.model_validate({
+        "id": "1", "number": 1, "question": question, "answer": answer, "parts": [], "citations": [cited],
+        "route": "factual", "user_context": "", "abstained": False, "decisions": [], "only": {},
         "asked": now(),
-    }
-    return TurnShown.model_validate(facts)
+    })  # fmt: skip
 
 
 def read_pdf(content: bytes) -> str:
@@ -89,6 +77,15 @@ def test_an_export_has_the_words_the_tables_and_the_sources_with_their_pages(wri
     ):  # fmt: skip
         assert part in words, part
     assert "**" not in text and "|" not in text
+
+
+def test_the_marks_of_an_export_count_from_1_in_the_order_of_the_text() -> None:
+    turn = turn_of("Why?", "One [7]. Two [3][7]. `rows[3]` [2024]", source="wall.md")
+    [cited] = turn.citations
+    turn.citations = [{**cited, "marker": marker, "quote": f"quote {marker}"} for marker in (3, 7)]
+    text, place = format_markdown("Wall", [turn]), "wall.md, page 3, lines 11-12"
+    assert f"`rows[3]` [2024]\n\n- [1] {place}: “quote 7”\n- [2] {place}: “quote 3”" in text
+    assert "One [1]. Two [2][1]." in text
 
 
 def test_the_sign_of_a_list_item_without_a_paragraph_goes_to_no_later_text() -> None:
@@ -170,3 +167,5 @@ def test_a_thread_is_downloaded_in_every_form_under_its_name(client: TestClient)
             text = (read_pdf if form == "pdf" else read_docx)(sent.content)
             assert "4.83 metres" in text and "climate_handbook.pdf, page " in text
     assert client.get(f"{thread}/export?form=exe").status_code == 422
+    nameless = client.get(f"{begin(client, title='../..')}/export").headers["content-disposition"]
+    assert nameless == "attachment; filename*=UTF-8''thread.md"

@@ -87,8 +87,7 @@ def test_what_takes_much_time_or_memory_waits_for_the_callers_turn(
 
     ran, run = list[str](), Turns.run
     monkeypatch.setattr(Turns, "run", record)
-    with serve() as client:
-        client.post("/api/v1/collections", json={"name": "tides"})
+    with serve(collection="tides") as client:
         upload(client, {"ferry.md": FERRY})
         assert len(ran) == 1
         ran.clear()
@@ -225,8 +224,7 @@ def test_the_workers_index_different_collections_side_by_side(
 
 
 def test_a_collections_bound_holds_while_no_worker_runs(serve: Serve) -> None:
-    with serve(max_collection_megabytes=2) as client:
-        client.post("/api/v1/collections", json={"name": "samples"})
+    with serve(max_collection_megabytes=2, collection="samples") as client:
         writer = add_user(client, "writer", samples=Role.WRITER)
         documents = "/api/v1/collections/samples/documents"
 

@@ -1,15 +1,12 @@
 """Jobs: taken up again where a worker died, given up after some attempts, cancelled, followed."""
 
 import asyncio
-import io
 import json
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack
 from types import SimpleNamespace
 from typing import Any
-from unittest.mock import Mock
-from zipfile import ZipFile
 
 import pytest
 from fastapi.testclient import TestClient
@@ -24,14 +21,13 @@ from adaptive_rag.server.roles import Role
 from adaptive_rag.server.tables import Collection, Job, JobState
 from tests.server.conftest import Serve, add_user, work
 from tests.server.processes import wait_for
-from tests.server.test_documents import FERRY, TIDE, URL, upload
+from tests.server.test_documents import FERRY, TIDE, URL, archive, upload
 
 
 @pytest.fixture
 def client(serve: Serve) -> Iterator[TestClient]:
     """Serve with an empty collection."""
-    with serve() as client:
-        client.post("/api/v1/collections", json={"name": "tides"})
+    with serve(collection="tides") as client:
         yield client
 
 
@@ -54,7 +50,7 @@ def test_a_job_whose_worker_died_is_taken_up_again(client: TestClient) -> None:
 
 
 def test_a_worker_that_cannot_be_started_is_started_in_a_later_round(monkeypatch: pytest.MonkeyPatch) -> None:
-    def start(*_: object) -> Any:
+    def start() -> Any:
         tries.append(None)
         if len(tries) == 1:
             raise OSError("Cannot allocate memory")
@@ -62,14 +58,13 @@ def test_a_worker_that_cannot_be_started_is_started_in_a_later_round(monkeypatch
 
     async def watch() -> None:
         crew: list[Any] = [SimpleNamespace(is_alive=lambda: False, exitcode=-9)]
-        replacing = asyncio.ensure_future(workers._replace_dead_workers(crew, *[Mock()] * 2))
+        replacing = asyncio.ensure_future(workers._replace_dead_workers(crew, start))
         while not (crew[0].is_alive() or replacing.done()):
             await asyncio.sleep(0.01)
         assert crew[0].is_alive()
         replacing.cancel()
 
     tries = list[None]()
-    monkeypatch.setattr(workers, "_start", start)
     monkeypatch.setattr(workers, "_WATCH_SECONDS", 0.01)
     asyncio.run(watch())
 
@@ -127,14 +122,6 @@ def test_a_list_says_which_documents_a_job_is_reading(
         ("tides.md", "waiting", False),
     ]
     assert not any(row["is_being_indexed"] for row in client.get(f"{URL}/documents").json()["items"])
-
-
-def archive(**files: str) -> bytes:
-    packed = io.BytesIO()
-    with ZipFile(packed, "w") as file:
-        for name, text in files.items():
-            file.writestr(f"{name}.md", text)
-    return packed.getvalue()
 
 
 def index_of(client: TestClient) -> set[str]:

@@ -79,8 +79,7 @@ def test_an_upload_keeps_nobody_from_writing_while_its_files_are_put_in_place(
 
     put_in_place = CollectionFolder.publish
     monkeypatch.setattr(CollectionFolder, "publish", publish)
-    with serve() as client:
-        client.post("/api/v1/collections", json={"name": "tides"})
+    with serve(collection="tides") as client:
         for key in ("monday", "tuesday"):
             assert upload(client, {"ferry.md": key}, **{"Idempotency-Key": key}).status_code == 202
 

@@ -82,9 +82,8 @@ async def test_an_agent_asks_searches_and_reads_what_is_open_to_it(served: Serve
         listed = (await agent.call_tool("list_collections", {})).structured_content
         assert [each["name"] for each in listed["collections"]] == ["samples"]
 
-        answer = (
-            await agent.call_tool("ask", {"question": QUESTION, "settings": {"k": 3}})
-        ).structured_content
+        asked = {"question": QUESTION, "settings": {"k": 3}}
+        answer = (await agent.call_tool("ask", asked)).structured_content
         assert "[1]" in answer["answer"] and answer["route"] == "factual" and answer["why"]
         cited = answer["citations"][0]
         resource = (await agent.read_resource(cited["uri"])).contents[0]
@@ -94,10 +93,8 @@ async def test_an_agent_asks_searches_and_reads_what_is_open_to_it(served: Serve
         passages = (await agent.call_tool("search", where)).structured_content["passages"]
         assert len(passages) <= 2 and passages[0]["scores"] and passages[0]["place"].startswith("page")
         span = {"document": passages[0]["document"], "start": passages[0]["start"], "end": passages[0]["end"]}
-        assert (await agent.call_tool("read_document", span)).structured_content["text"] == passages[0][
-            "text"
-        ]
-
+        part = (await agent.call_tool("read_document", span)).structured_content
+        assert part["text"] == passages[0]["text"]
         whole = (await agent.call_tool("read_document", {"document": span["document"]})).structured_content
         assert whole["end"] == 20_000 < whole["length"]
 
@@ -192,12 +189,8 @@ def test_who_has_no_token_or_comes_from_another_page_sees_nothing(
 
 def call(client: Any, tool: str, **arguments: Any) -> dict[str, Any]:
     """Call a tool of a server in this process, and return its result."""
-    request = {
-        "jsonrpc": "2.0",
-        "id": 1,
-        "method": "tools/call",
-        "params": {"name": tool, "arguments": arguments},
-    }
+    params = {"name": tool, "arguments": arguments}
+    request = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
     answered = client.post("/mcp", json=request, headers=JSON_RPC)
     result: dict[str, Any] = json.loads(re.findall(r"^data: (.*)$", answered.text, re.M)[-1])["result"]
     return result
@@ -372,12 +365,3 @@ def test_the_page_names_every_tool(served: Served) -> None:
             return {tool.name for tool in (await agent.list_tools()).tools}
 
     assert asyncio.run(names()) == set(re.findall(r"^\| `(\w+)` \|", PAGE, re.M))
-
-
-def test_the_tools_and_the_rest_api_share_what_they_show_and_import_nothing_of_each_other() -> None:
-    for module in ("mcp", "mcp_tools"):
-        code = (ROOT / f"adaptive_rag/server/{module}.py").read_text("utf-8")
-        assert "adaptive_rag.server.api" not in code and "adaptive_rag.server.shown" in code
-    assert "server.mcp" not in "".join(
-        file.read_text("utf-8") for file in (ROOT / "adaptive_rag/server/api").glob("*.py")
-    )

@@ -1,6 +1,5 @@
-"""Notes at the words of documents: each person's own, found again by their words, and kept in backups."""
+"""Notes at the words of documents: each person's own, found again by their words."""
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,10 +8,8 @@ from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from adaptive_rag.server import quotas
-from adaptive_rag.server.backup import back_up, restore
 from adaptive_rag.server.quotes import Quote, find_quotes
 from adaptive_rag.server.roles import Role
-from adaptive_rag.server.settings import read_server_settings
 from adaptive_rag.server.tables import Note
 from adaptive_rag.state import Chunk
 from tests.server.conftest import Serve, add_user, work
@@ -112,19 +109,6 @@ def test_notes_go_with_their_document_collection_and_writer(
         assert kept(here) == 1
         root.delete("/api/v1/collections/tides").raise_for_status()
         assert kept(here) == 0
-
-
-def test_a_backup_holds_notes(serve: Serve, tmp_path: Path) -> None:
-    with serve() as client:
-        client.post("/api/v1/collections", json={"name": "tides"})
-        notes = f"{URL}/{upload(client, FERRY)}/notes"
-        client.post(notes, json=note(WORDS, "Too early?")).raise_for_status()
-        before, settings = client.get(notes).json(), client.app.state.services.settings
-        assert back_up(settings, tmp_path / "all.tar")["notes"] == 1
-    elsewhere = read_server_settings(data=tmp_path / "there", backup_key=settings.data / "backup.key")
-    restore(elsewhere, tmp_path / "all.tar")
-    with serve(data=elsewhere.data) as there:
-        assert there.get(notes).json() == before
 
 
 def chunk(start: int, text: str) -> Chunk:

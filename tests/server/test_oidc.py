@@ -306,12 +306,9 @@ def test_a_provider_changes_its_keys_without_naming_them(
 
 
 @pytest.mark.nightly
-def test_a_provider_that_is_not_there_or_another_is_a_problem_of_the_server(
+def test_a_provider_that_is_not_there_is_a_problem_of_the_server(
     serve: Serve, provider: SmallProvider
 ) -> None:
-    with serve(**settings_of(provider)) as client:
-        provider.metadata = {"issuer": "https://evil.example"}
-        assert browser_of(client).get(BEGIN).status_code == 503
     with serve(**settings_of(provider) | {"oidc_issuer": "http://127.0.0.1:9"}) as client:
         assert browser_of(client).get(BEGIN).status_code == 503
     with serve() as client:

@@ -48,6 +48,11 @@ def lose_database(data: Path, aside: Path) -> None:
         shutil.move(path, aside / path.name)
 
 
+def copy_database(data: Path, to: Path) -> None:
+    for path in data.glob("server.sqlite*"):
+        shutil.copy(path, to / path.name)
+
+
 @pytest.fixture
 def data(serve: Serve, tmp_path: Path) -> Path:
     """Make the data folder of a server with two documents, which has stopped."""
@@ -64,8 +69,7 @@ def test_an_empty_database_does_not_start_over_the_documents_of_another(
     with pytest.raises(ConfigurationError, match=r"do not belong together.*adaptive-rag move-aside"), serve():
         pass
     assert files_of(data) == DOCUMENTS
-    for path in (tmp_path / "lost").iterdir():
-        shutil.copy(path, data / path.name)
+    copy_database(tmp_path / "lost", data)
     with serve() as client:
         assert client.get("/api/v1/collections").status_code == 401, "its users are asked for as before"
 
@@ -104,8 +108,7 @@ def test_the_database_of_another_folder_is_refused_with_both_identifiers(
     ours = (data / "installation").read_text().strip()
     theirs = (tmp_path / "other" / "installation").read_text().strip()
     lose_database(data, tmp_path / "lost")
-    for path in (tmp_path / "other").glob("server.sqlite*"):
-        shutil.copy(path, data / path.name)
+    copy_database(tmp_path / "other", data)
     with pytest.raises(ConfigurationError, match=rf"{ours}.*{theirs}"), serve():
         pass
     assert files_of(data) == DOCUMENTS
@@ -114,8 +117,7 @@ def test_the_database_of_another_folder_is_refused_with_both_identifiers(
 def test_a_folder_without_its_documents_is_refused(data: Path, serve: Serve, tmp_path: Path) -> None:
     empty = tmp_path / "empty"
     empty.mkdir()
-    for path in data.glob("server.sqlite*"):
-        shutil.copy(path, empty / path.name)
+    copy_database(data, empty)
     with pytest.raises(ConfigurationError, match="documents of 1 collections"), serve(data=empty):
         pass
 
@@ -134,8 +136,7 @@ def test_an_older_copy_of_the_database_deletes_nothing_that_came_after(
     everything = files_of(data)
     assert set(everything) == {*DOCUMENTS, "late.md", "last.md"}
     lose_database(data, tmp_path / "newer")
-    for path in (tmp_path / "copy").glob("server.sqlite*"):
-        shutil.copy(path, data / path.name)
+    copy_database(tmp_path / "copy", data)
     with serve() as client:
         services = client.app.state.services
         dan = add_user(client, "dan", is_admin=True)

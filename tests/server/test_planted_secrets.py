@@ -198,8 +198,7 @@ def test_a_provider_that_repeats_its_secret_or_is_gone_shows_it_to_nobody(
 def test_documents_that_fail_are_named_without_where_they_lie(
     serve: Serve, log: StringIO, tmp_path: Path
 ) -> None:
-    with serve(data=tmp_path / PLACE) as client:
-        client.post("/api/v1/collections", json={"name": "tides"})
+    with serve(data=tmp_path / PLACE, collection="tides") as client:
         place = "/api/v1/collections/tides"
         files = [("files", (name, b"\0 no such thing")) for name in ("a.pdf", "b.docx", "c.zip", "d.xlsx")]
         took = client.post(f"{place}/documents", files=files)

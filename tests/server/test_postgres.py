@@ -80,8 +80,7 @@ def test_turns_are_searched_shared_and_deleted_in_postgresql(serve_samples: Serv
 
 def test_a_worker_finds_an_upload_in_postgresql_and_it_is_answered_from(serve: Serve, database: str) -> None:
     vault = f"{API}/collections/vault"
-    with serve(database=database) as client:
-        client.post(f"{API}/collections", json={"name": "vault"})
+    with serve(database=database, collection="vault") as client:
         form = [("files", ("vault.md", VAULT))]
         job = client.post(f"{vault}/documents", files=form).json()["job"]["id"]
     with serve(database=database, workers=1) as client:

@@ -43,23 +43,23 @@ def silent_model() -> Iterator[ChatServer]:
 @pytest.fixture
 def start(tmp_path: Path, serve: Serve) -> Iterator[Start]:
     """Return what starts `adaptive-rag serve` over one document, and returns its process and address."""
-    with serve() as client:
-        client.post("/api/v1/collections", json={"name": "samples"})
+    with serve(collection="samples") as client:
         client.post(f"{URL}/documents", files=[("files", ("ferry.md", FERRY))])
         work(client)
     with ExitStack() as stack:
         yield lambda **environment: stack.enter_context(serving(tmp_path, **environment))
 
 
+def environment_of(model: ChatServer) -> dict[str, str]:
+    """Return the environment of a server that asks a chat model."""
+    names = ("ADAPTIVE_RAG_MODEL", "ADAPTIVE_RAG_MODELS__BASE_URL", "OPENAI_API_KEY")
+    return dict(zip(names, ("openai:silent", model.url, "none"), strict=True))
+
+
 def test_sigterm_ends_a_stream_with_a_problem_and_hands_jobs_back(
     start: Start, silent_model: ChatServer, tmp_path: Path
 ) -> None:
-    process, url = start(
-        ADAPTIVE_RAG_MODEL="openai:silent",
-        ADAPTIVE_RAG_MODELS__BASE_URL=silent_model.url,
-        OPENAI_API_KEY="none",
-        ADAPTIVE_RAG_SERVER__STOP_SECONDS="0.5",
-    )
+    process, url = start(**environment_of(silent_model), ADAPTIVE_RAG_SERVER__STOP_SECONDS="0.5")
     long = " ".join(f"The mark number {at} stands at {at} metres.\n\n" for at in range(6_000))
     files = [("files", ("long.md", long))]
     job = httpx.post(f"{url}{URL}/documents", files=files, timeout=30).json()["job"]["id"]
@@ -80,10 +80,8 @@ def test_sigterm_ends_a_stream_with_a_problem_and_hands_jobs_back(
         assert "event: end" not in list(followed.iter_lines())
     assert lines[-2] == "event: problem"
     problem = json.loads(lines[-1].removeprefix("data: "))
-    assert (problem["status"], problem["detail"]) == (
-        503,
-        "The server is being stopped. Ask again in a minute.",
-    )
+    assert problem["status"] == 503
+    assert problem["detail"] == "The server is being stopped. Ask again in a minute."
     assert process.wait(60) == 0
     engine = open_database(read_server_settings(data=tmp_path / "data"))
     with Session(engine) as db:
@@ -93,11 +91,7 @@ def test_sigterm_ends_a_stream_with_a_problem_and_hands_jobs_back(
 
 @pytest.mark.nightly
 def test_a_second_ctrl_c_ends_at_once(start: Start, silent_model: ChatServer) -> None:
-    process, url = start(
-        ADAPTIVE_RAG_MODEL="openai:silent",
-        ADAPTIVE_RAG_MODELS__BASE_URL=silent_model.url,
-        OPENAI_API_KEY="none",
-    )
+    process, url = start(**environment_of(silent_model))
     asking = threading.Thread(target=_ask, args=(url,))
     asking.start()
     wait_for(lambda: silent_model.calls, "the model is asked", 30)
@@ -150,12 +144,8 @@ def test_a_demo_has_the_samples_as_if_they_were_uploaded(
         assert client.get(f"{URL}/documents/{listed[0]['id']}/file").text == FERRY
         assert "7:45" in client.post(f"{URL}/ask", json=QUESTION).json()["answer"]
         shown = client.get(URL).json()
-        assert [each["type"] for each in shown["examples"]] == [
-            "factual",
-            "analytical",
-            "opinion",
-            "contextual",
-        ]
+        types = [each["type"] for each in shown["examples"]]
+        assert types == ["factual", "analytical", "opinion", "contextual"]
         assert all(client.post(f"{URL}/ask", json=_asked(each)).is_success for each in shown["examples"])
 
 

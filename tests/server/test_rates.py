@@ -15,9 +15,8 @@ from tests.server.test_asking import QUESTION, URL
 
 
 def test_one_caller_asks_too_often_and_another_is_answered(serve: Serve) -> None:
-    with serve(rate="2/hour") as client:
+    with serve(rate="2/hour", collection=SAMPLES) as client:
         # It has no documents, which is told to those who may still ask.
-        client.post("/api/v1/collections", json={"name": SAMPLES})
         ada, bob = (add_user(client, name, is_admin=True) for name in ("ada", "bob"))
         assert [ada.post(URL, json=QUESTION).status_code for _ in range(3)] == [409, 409, 429]
         refused = ada.post(URL, json=QUESTION)
@@ -29,8 +28,7 @@ def test_one_caller_asks_too_often_and_another_is_answered(serve: Serve) -> None
 def test_several_limits_hold_together_and_the_one_that_is_waited_for_longest_is_named(
     serve: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with serve(rate="2/minute; 3/day") as client:
-        client.post("/api/v1/collections", json={"name": SAMPLES})
+    with serve(rate="2/minute; 3/day", collection=SAMPLES) as client:
         passed, real = [0.0], time.monotonic
         monkeypatch.setattr(time, "monotonic", lambda: real() + passed[0])
         told = []
@@ -65,8 +63,7 @@ def test_guesses_are_bounded_by_name_and_by_address() -> None:
 def test_a_clock_that_jumps_keeps_nobody_out(
     serve: Serve, monkeypatch: pytest.MonkeyPatch, days: int
 ) -> None:
-    with serve(rate="2/hour") as client:
-        client.post("/api/v1/collections", json={"name": SAMPLES})
+    with serve(rate="2/hour", collection=SAMPLES) as client:
         for _ in range(3):
             answer = client.post(URL, json=QUESTION)
         real = time.time

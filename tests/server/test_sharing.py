@@ -8,7 +8,7 @@ from sqlalchemy.orm import Session
 from adaptive_rag.server import quotas
 from adaptive_rag.server.roles import Role
 from adaptive_rag.server.tables import Share, User
-from tests.server.conftest import SAMPLES, add_user, client_of
+from tests.server.conftest import SAMPLES, add_user, program_of
 from tests.server.test_threads import API, ASKED, begin
 
 PRIVATE = "I am a diver with a bad heart."
@@ -22,8 +22,7 @@ class Friends:
         self.server = server
         self.who = {name: add_user(server, name, samples=Role.READER) for name in ("ada", "bob", "cal")}
         self.who |= {"eve": add_user(server, "eve"), "root": add_user(server, "root", is_admin=True)}
-        self.who["nobody"] = client_of(server.app)
-        self.who["nobody"].portal = server.portal
+        self.who["nobody"] = program_of(server)
         self.ada = self.who["ada"]
         self.thread = begin(self.ada)
         asked = {"question": ASKED[0], "user_context": PRIVATE, "settings": {"route": "contextual"}}

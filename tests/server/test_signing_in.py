@@ -29,7 +29,7 @@ from adaptive_rag.server.database import open_database
 from adaptive_rag.server.roles import Role
 from adaptive_rag.server.settings import read_server_settings
 from adaptive_rag.server.tables import Event, Token, User, now
-from tests.server.conftest import Serve, add_user, client_of
+from tests.server.conftest import Serve, add_user, client_of, program_of
 from tests.server.processes import wait_for
 
 API = "/api/v1"
@@ -284,8 +284,7 @@ def test_a_token_does_what_its_role_allows_until_it_is_revoked(client: TestClien
     browser = signed_in(client)
     made = browser.post(f"{API}/tokens", json={"name": "report", "role": "writer"}, headers=OURS).json()
     assert made["token"].startswith("arag_") and made["expires"] > made["created"]
-    program = client_of(client.app)
-    program.headers["Authorization"] = f"Bearer {made['token']}"
+    program = program_of(client, made["token"])
     assert program.get(f"{API}/me").json()["role"] == "writer"
     # Its user is an admin of the server; it is not.
     assert program.post(f"{API}/collections", json={"name": "theirs"}).status_code == 403
@@ -314,8 +313,7 @@ def test_a_token_is_no_session_and_a_session_no_token(client: TestClient) -> Non
 def token_for(client: TestClient, name: str, days: int | None) -> TestClient:
     """Return a program that asks by a new token of somebody who is signed in."""
     made = signed_in(client, name).post(f"{API}/tokens", json={"name": "x", "days": days}, headers=OURS)
-    program = client_of(client.app)
-    program.headers["Authorization"] = f"Bearer {made.json()['token']}"
+    program = program_of(client, made.json()["token"])
     assert program.get(f"{API}/me").status_code == 200
     return program
 
@@ -523,8 +521,7 @@ def test_users_are_made_in_the_shell(serve: Serve, tmp_path: Path, monkeypatch: 
     assert shell("add", "eve", "--admin", *elsewhere).exit_code == 0
     assert shell("list", *elsewhere).stdout == "eve (admin)\n"
     with serve() as client:
-        program = client_of(client.app)
-        program.headers["Authorization"] = f"Bearer {made}"
+        program = program_of(client, made)
         assert program.get(f"{API}/me").json()["role"] == "writer"
         signed_in(client)
         shell("disable", "bob")

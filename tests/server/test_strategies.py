@@ -40,8 +40,7 @@ def test_a_strategy_that_is_added_to_the_table_may_be_compared_and_judged(
 ) -> None:
     monkeypatch.setattr(forms, "NAMES", (*NAMES, "procedural"))
     url = "/api/v1/collections/samples"
-    with serve() as client:
-        client.post("/api/v1/collections", json={"name": "samples"})
+    with serve(collection="samples") as client:
         asked = {"question": "How is the gate opened?"}
         compared = [
             client.post(f"{url}/compare", json={**asked, "routes": [name]}) for name in ("procedural", "none")

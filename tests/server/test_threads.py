@@ -122,6 +122,22 @@ def test_a_caller_who_leaves_while_the_thread_is_reserved_leaves_it_free(
         assert db.scalars(select(Thread)).one().asked is None
 
 
+def test_a_branch_begins_as_its_thread_did_and_leaves_it_whole(client: TestClient) -> None:
+    thread = begin(client)
+    for question in ASKED:
+        client.post(f"{thread}/ask", json={"question": question}).raise_for_status()
+    made = client.post(f"{thread}/branches", json={"turns": 1})
+    assert made.status_code == 201 and made.json()["title"] == ""
+    branch = f"{API}/threads/{made.json()['id']}"
+    client.post(f"{branch}/ask", json={"question": "How long was that?"}).raise_for_status()
+    shown, kept = client.get(branch).json(), client.get(thread).json()
+    assert [turn["question"] for turn in shown["turns"]] == [ASKED[0], "How long was that?"]
+    assert shown["turns"][0] == kept["turns"][0]
+    assert [turn["question"] for turn in kept["turns"]] == list(ASKED)
+    assert client.post(f"{thread}/branches", json={"turns": 3}).status_code == 422
+    assert client.get(f"{API}/threads").json()["total"] == 2
+
+
 @pytest.mark.nightly
 def test_a_thread_whose_server_was_killed_is_free_after_its_restart(
     serve: Serve, serve_samples: Serve

@@ -86,8 +86,7 @@ def test_an_answer_marks_its_citations(client: TestClient) -> None:
 
 def test_a_citation_leads_to_its_document(serve: Serve) -> None:
     text = "The sea wall of Saltmere is 2,340 metres long."
-    with serve() as client:
-        client.post("/api/v1/collections", json={"name": "coast"})
+    with serve(collection="coast") as client:
         client.post("/api/v1/collections/coast/documents", files={"files": ("walls/saltmere.md", text)})
         work(client)
         asked = chat("How long is the sea wall of Saltmere?", model="coast")
@@ -100,8 +99,7 @@ def test_a_citation_leads_to_its_document(serve: Serve) -> None:
 def test_each_marker_has_the_quote_of_its_own_sentence(serve: Serve) -> None:
     wall, ferry = "The sea wall of Saltmere is 2,340 metres long", "The ferry to Grauholm leaves at 7:45"
     model = ScriptedChatModel(script={"generate": f"{wall} [1]. {ferry} [1]."})
-    with serve({"model": model}) as client:
-        client.post("/api/v1/collections", json={"name": "coast"})
+    with serve({"model": model}, collection="coast") as client:
         text = f"# Saltmere\n\n{wall}. {ferry}."
         client.post("/api/v1/collections/coast/documents", files={"files": ("coast.md", text)})
         work(client)
@@ -189,8 +187,7 @@ def test_what_would_change_the_answers_meaning_is_refused_in_words(
 
 
 def test_every_refusal_has_the_form_of_that_api(serve: Serve, sample_index: Path) -> None:
-    with serve(max_running=1, max_waiting=0) as client:
-        client.post("/api/v1/collections", json={"name": "empty"})
+    with serve(max_running=1, max_waiting=0, collection="empty") as client:
         add_samples(client, sample_index)
         stranger = add_user(client, "ada", samples=Role.READER)
         del stranger.headers["Authorization"]

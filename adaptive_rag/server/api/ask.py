@@ -195,11 +195,7 @@ async def compare(question: ComparedQuestion, context: CollectionContext) -> Com
 
 
 async def cancel_on_disconnect(request: Request, answer: Coroutine[Any, Any, Result]) -> Result:
-    """Await an answer; if the caller disconnects, cancel the work, since many callers ask again at once.
-
-    Raises:
-        Problem: 408 if the caller disconnected.
-    """
+    """Await an answer; if the caller disconnects, cancel it (408), since many callers ask again at once."""
     work, disconnected = asyncio.create_task(answer), asyncio.create_task(_wait_for_disconnect(request))
     try:
         await asyncio.wait({work, disconnected}, return_when=asyncio.FIRST_COMPLETED)

@@ -134,12 +134,7 @@ async def try_model(model: Annotated[ChosenModel, Depends(_model_to_try)], call:
 
 
 def _read_form(form: ModelGiven, call: Call) -> ChosenModel:
-    """Check a form and return its chat model, with the stored key if the form keeps it.
-
-    Raises:
-        Problem: the operator has set the model, the provider is not installed, the address cannot be used,
-            or a key is missing.
-    """
+    """Check a form (409, 422) and return its chat model, with the stored key if the form keeps it."""
     server_model, address = call.services.model, form.address or None
     if server_model.operator_model is not None:
         raise Problem(409, "The operator of this server has set its chat model. It cannot be changed here.")
@@ -176,21 +171,20 @@ def _stored_key(provider: str, address: str | None, call: Call) -> str:
 
 def _describe_model(call: Call) -> ModelShown:
     server_model, row = call.services.model, call.services.model.row(call.db)
-    readable = server_model.read(call.db)
     provider, name, address, key = None, None, None, ""
     if server_model.operator_model is not None:
         first, colon, rest = server_model.operator_model.partition(":")
         provider, name = (first, rest) if colon else (None, first)
     elif row is not None:
         provider, name, address = row.provider, row.name, row.address
-        key = "stored" if row.sealed_key else ""
-    is_unreadable = server_model.operator_model is None and row is not None and readable is None
+        is_readable = server_model.read(call.db) is not None
+        key = "unreadable" if not is_readable else "stored" if row.sealed_key else ""
     return ModelShown(
         set_by="operator" if server_model.operator_model else "admin" if row else None,
         provider=provider,
         name=name,
         address=address,
-        key="unreadable" if is_unreadable else key or _key_source(provider, address),
+        key=key or _key_source(provider, address),
         has_operators_address=server_model.operator_address is not None,
         providers=[
             ProviderShown(

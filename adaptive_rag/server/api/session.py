@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import Annotated
 
 from fastapi import APIRouter, Request, Response
-from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import RedirectResponse
 from pydantic import Field
 from sqlalchemy.orm import Session
@@ -26,7 +26,7 @@ from adaptive_rag.server.calls import AnyCall, count
 from adaptive_rag.server.database import Db, release_connection
 from adaptive_rag.server.gate import Turns
 from adaptive_rag.server.machine import network_of
-from adaptive_rag.server.oidc import SIGN_IN_COOKIE, SIGN_IN_SECONDS, NotSignedIn, Person, Provider, SignIn
+from adaptive_rag.server.oidc import SIGN_IN_COOKIE, SIGN_IN_SECONDS, NotSignedIn, Person, SignIn
 from adaptive_rag.server.passwords import LONGEST, hash_password, needs_rehash, verify_password
 from adaptive_rag.server.problems import NO_NUL, Problem, require_found
 from adaptive_rag.server.roles import Role, roles_within
@@ -151,21 +151,17 @@ async def return_from_provider(
     services.rates.count_sign_in(address)
     sign_in_state = SignIn(request.cookies.get(cookie_name(SIGN_IN_COOKIE, services.settings), ""))
     fetch = partial(provider.fetch_person, sign_in_state, code, state, _return_address(request))
-    try:
-        found: Person | NotSignedIn = await _PROVIDER_REQUESTS.run(network_of(address), fetch)
-    except NotSignedIn as error:
-        found = error
-    return await run_in_threadpool(_end_provider_sign_in, services, provider, db, request, found)
+    end = partial(_end_provider_sign_in, services, provider.issuer, db, request, fetch)
+    return await _PROVIDER_REQUESTS.run(network_of(address), end)
 
 
 def _end_provider_sign_in(
-    services: Services, provider: Provider, db: Session, request: Request, found: Person | NotSignedIn
+    services: Services, issuer: str, db: Session, request: Request, fetch: Callable[[], Person]
 ) -> RedirectResponse:
     """Start the session of a person whom the provider has signed in, or record why it has not."""
     try:
-        if isinstance(found, NotSignedIn):
-            raise found
-        user = find_or_create_provider_user(db, provider.issuer, found.subject, found.name)
+        person = fetch()
+        user = find_or_create_provider_user(db, issuer, person.subject, person.name)
         if user.is_disabled:
             raise NotSignedIn("the account is disabled")
     except NotSignedIn as error:

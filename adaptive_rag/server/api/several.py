@@ -56,11 +56,7 @@ class ComparedInSeveral(ComparedQuestion, WithCollections):
 
 
 def require_collections(call: Call, names: list[str], action: Action) -> list[Collection]:
-    """Return collections by name, if the caller's role in each of them allows an action.
-
-    Raises:
-        Problem: 404 or 403, which does not tell which of several collections was refused.
-    """
+    """Return collections in which the caller may do an action; a refusal does not tell which one is meant."""
     try:
         return [call.open_collection(name, action).collection for name in names]
     except Problem as refused:

@@ -8,7 +8,6 @@ from datetime import datetime
 from typing import Annotated, Literal
 from urllib.parse import quote
 
-from anyio import CapacityLimiter, to_thread
 from fastapi import APIRouter, Depends, Path, Response
 from fastapi.concurrency import run_in_threadpool
 from fastapi.sse import EventSourceResponse
@@ -32,7 +31,7 @@ from adaptive_rag.server.calls import (
 )
 from adaptive_rag.server.conversations import TurnShown, make_title, public_decisions
 from adaptive_rag.server.database import limit_statements, release_connection
-from adaptive_rag.server.exports import FILE_KINDS, FileKind
+from adaptive_rag.server.exports import FILE_KINDS
 from adaptive_rag.server.gate import RETRY_AFTER_SECONDS, Turns
 from adaptive_rag.server.problems import busy, require_found
 from adaptive_rag.server.quotas import check_quota, check_turns
@@ -42,10 +41,8 @@ from adaptive_rag.server.tables import Collection, OpenTo, Share, Thread, Thread
 from adaptive_rag.text.visible import visible
 
 router = APIRouter(tags=["threads"])
-# MuPDF must not run in two threads at a time. Requests that wait for it occupy no worker thread.
-_file_limiter = CapacityLimiter(1)
-# Ids of the callers with an export in progress or waiting: one export each, so that nobody blocks the others.
-_export_callers = set[str]()
+# MuPDF must not run in two threads at a time.
+_exports = Turns(1)
 # A search of many long threads takes seconds.
 _searches = Turns(2)
 
@@ -240,22 +237,13 @@ async def export_thread(
     else:
         kind = FILE_KINDS[form]
         ending, media_type = kind.ending, kind.media_type
-        content = await _write_file(call.caller.id, kind, shown)
+        if _exports.has_turn(call.caller.id):
+            detail = "A file is being written for you already. Try again when it has come."
+            raise busy(detail, RETRY_AFTER_SECONDS)
+        content = await _exports.run(call.caller.id, kind.write, shown.title, shown.turns)
     name = quote(f"{_file_name(shown.title)}.{ending}")
     headers = {"Content-Disposition": f"attachment; filename*=UTF-8''{name}"}
     return Response(content, headers=headers, media_type=media_type)
-
-
-async def _write_file(caller_id: str, kind: FileKind, shown: ThreadWithTurns) -> bytes:
-    """Return a thread as a file; refuse (429) a second export of a caller at the same time."""
-    if caller_id in _export_callers:
-        detail = "A file is being written for you already. Try again when it has come."
-        raise busy(detail, RETRY_AFTER_SECONDS)
-    _export_callers.add(caller_id)
-    try:
-        return await to_thread.run_sync(kind.write, shown.title, shown.turns, limiter=_file_limiter)
-    finally:
-        _export_callers.discard(caller_id)
 
 
 def _file_name(title: str) -> str:

@@ -190,9 +190,8 @@ def _build_annotations(task: Task, output: dict[str, Any]) -> list[Annotation]:
 def _source_addresses(task: Task, sources: set[str]) -> dict[str, str]:
     """Return the URL of each source: a web page's own, a document's file, or else the list of documents."""
     collection = task.model.collection
-    base = str(task.call.request.base_url).rstrip(
-        "/"
-    )  # the address under which the caller reached this server
+    # The address under which the caller reached this server.
+    base = str(task.call.request.base_url).rstrip("/")
     documents = f"{base}/api/v1/collections/{collection.name}/documents"
     documents_query = select(Document.name, Document.id).where(Document.collection_id == collection.id)
     with Session(task.call.services.engine) as db:

@@ -8,7 +8,6 @@ from typing import Literal
 from fastapi import APIRouter
 from openai.types import Model
 from pydantic import BaseModel
-from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from adaptive_rag.graph.strategies import STRATEGIES
@@ -16,6 +15,7 @@ from adaptive_rag.server.access import Caller
 from adaptive_rag.server.calls import AnyCall
 from adaptive_rag.server.problems import require_found
 from adaptive_rag.server.roles import Action
+from adaptive_rag.server.shown import select_collections
 from adaptive_rag.server.tables import Collection
 
 router = APIRouter(prefix="/models")
@@ -64,8 +64,7 @@ def find_model(db: Session, caller: Caller, model: str) -> RequestedModel:
 
 def _list_models(db: Session, caller: Caller) -> dict[str, RequestedModel]:
     """Return the models that a caller may ask; names of collections take precedence over names of routes."""
-    collections = select(Collection).where(caller.collection_filter(Action.ASK))
-    rows = db.scalars(collections.order_by(Collection.name)).all()
+    rows = db.scalars(select_collections(caller, Action.ASK)).all()
     default = (
         rows[0] if len(rows) == 1 else next((row for row in rows if row.name == DEFAULT_COLLECTION), None)
     )
