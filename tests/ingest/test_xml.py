@@ -151,8 +151,8 @@ def test_a_piece_of_a_document_and_a_broken_one_are_read(read):
 
 def test_text_of_a_feed_after_a_style_sheet_is_kept(read):
     source = read(
-        "<rss><channel><item><title>Dike mended</title><description>&lt;style&gt;p { color: red }&lt;/style&gt;"
-        "&lt;p&gt;It holds.&lt;/p&gt;</description></item></channel></rss>",
+        "<rss><channel><item><title>Dike mended</title><description>&lt;style&gt;p { color: red }"
+        "&lt;/style&gt;&lt;p&gt;It holds.&lt;/p&gt;</description></item></channel></rss>",
         "a.rss",
     )
     assert "It holds." in source.text and "color" not in source.text
