@@ -85,12 +85,12 @@ class _Client(OAuth2Mixin, OpenIDMixin, BaseApp):  # type: ignore[misc]
         """Return a token that the provider has signed, perhaps with a key that it did not have before.
 
         Raises:
-            JoseError, ValueError, KeyError: none of the provider's keys has signed it.
+            JoseError, ValueError, KeyError, TypeError: none of the provider's keys has signed it.
         """
         keys = self.fetch_jwk_set()
         try:
             return _verify(token, keys)
-        except (JoseError, ValueError, KeyError):
+        except (JoseError, ValueError, KeyError, TypeError):
             with self._renewal:  # several sign-ins may come with a new key
                 renewed = self.fetch_jwk_set()
                 if renewed is keys and time.monotonic() >= self._renewable_at:
@@ -175,7 +175,15 @@ class Provider:
                 },
             )
             claims.validate(leeway=_CLOCK_SKEW_SECONDS)
-        except (httpx2.HTTPError, OAuthError, JoseError, ValueError, KeyError, RuntimeError) as error:
+        except (
+            httpx2.HTTPError,
+            OAuthError,
+            JoseError,
+            ValueError,
+            LookupError,
+            TypeError,
+            RuntimeError,
+        ) as error:
             raise NotSignedIn(f"{type(error).__name__}: {error}"[:300]) from error
         if not isinstance(claims.get("sub"), str) or not 0 < len(claims["sub"]) <= 255:
             raise NotSignedIn("the provider's token names nobody")

@@ -39,7 +39,8 @@ class SmallProvider(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), _Answers)
         self.issuer = f"http://127.0.0.1:{self.server_port}"
         self.signing_key: Any = RSAKey.generate_key(2048, {"kid": "one", "use": "sig"})
-        self.keys, self.times_keys_were_read = [self.signing_key], 0
+        self.keys: list[Any] | None = [self.signing_key]
+        self.times_keys_were_read = 0
         self.names_key = True
         self.algorithm = "RS256"
         self.claims: dict[str, Any] = {"sub": "1234", "preferred_username": "Ada"}
@@ -89,7 +90,8 @@ class _Answers(BaseHTTPRequestHandler):
             return
         if self.path == "/keys":
             self.server.times_keys_were_read += 1
-            self._send(200, {"keys": [key.as_dict(private=False) for key in self.server.keys]})
+            keys = self.server.keys
+            self._send(200, {"keys": keys and [key.as_dict(private=False) for key in keys]})
             return
         known = {
             "issuer": issuer,
@@ -299,9 +301,10 @@ def test_a_provider_changes_its_keys_without_naming_them(
     monkeypatch.setattr(oidc, "_RENEWAL_SECONDS", 0)
     monkeypatch.setattr(client.app.state.services.provider._client, "_renewable_at", 0)
     assert change_key() == 302 and provider.times_keys_were_read == 3
-    provider.keys.clear()
     provider.signing_key = RSAKey.generate_key(2048)
-    assert come_back(browser_of(client), provider).status_code == 401
+    for not_keys in ([], None):
+        provider.keys = not_keys
+        assert come_back(browser_of(client), provider).status_code == 401
     assert change_key() == 302
 
 
