@@ -14,7 +14,7 @@ from adaptive_rag.ingest.documents import TextBuilder
 from adaptive_rag.ingest.front_matter import take_front_matter
 from adaptive_rag.ingest.markup_steps import Kept, fenced, numbered_lines, tidy, without_signs
 from adaptive_rag.ingest.properties import note_properties
-from adaptive_rag.ingest.rst_marks import Page, fold_name, read_inline
+from adaptive_rag.ingest.rst_marks import RstPage, fold_name, read_inline
 from adaptive_rag.ingest.rst_tables import read_list_table, read_tables
 from adaptive_rag.ingest.text import decode
 
@@ -72,7 +72,7 @@ def load_rst(path: Path, builder: TextBuilder) -> None:
     text = "\n" * text.count("\n", 0, start) + text[start:].expandtabs(8)
     lines = text.split("\n")
     titles = _take_titles(text, lines)
-    page = Page()
+    page = RstPage()
     blocks = "\n".join(_read_blocks(lines, page))
     visible = tidy(text, page.kept.restore(read_inline(blocks, page)))
     numbered = list(numbered_lines(visible))
@@ -111,7 +111,7 @@ def _take_titles(text: str, lines: list[str]) -> list[tuple[int, int]]:
     return titles
 
 
-def _read_blocks(lines: list[str], page: Page, depth: int = 0) -> list[str]:
+def _read_blocks(lines: list[str], page: RstPage, depth: int = 0) -> list[str]:
     """Return the lines of a text as a reader sees them; their number stays the same."""
     result: list[str] = []
     index = 0
@@ -132,7 +132,7 @@ def _read_blocks(lines: list[str], page: Page, depth: int = 0) -> list[str]:
     return read_tables(result)
 
 
-def _read_line(line: str, page: Page, depth: int) -> str:
+def _read_line(line: str, page: RstPage, depth: int) -> str:
     """Return a line outside of blocks: a field becomes "name: value", a line block loses its bar."""
     if match := _FIELD.fullmatch(line):
         name, value = match["name"], match["value"] or ""
@@ -165,7 +165,7 @@ def _find_block_end(lines: list[str], start: int) -> int:
     return last_filled + (last_filled > start + 1 and last_filled < len(lines))
 
 
-def _read_explicit(block: list[str], page: Page, depth: int) -> list[str]:
+def _read_explicit(block: list[str], page: RstPage, depth: int) -> list[str]:
     """Return the visible text of a block that begins with ".. ", with the same number of lines."""
     first = block[0].strip()
     if directive := _DIRECTIVE.fullmatch(first):
@@ -186,7 +186,7 @@ def _read_explicit(block: list[str], page: Page, depth: int) -> list[str]:
     return [""] * len(block)
 
 
-def _read_directive(directive: re.Match[str], below: list[str], page: Page, depth: int) -> list[str]:
+def _read_directive(directive: re.Match[str], below: list[str], page: RstPage, depth: int) -> list[str]:
     """Return the visible text of a directive and of the lines below it, with the same number of lines."""
     name, argument = directive["name"].lower(), (directive["argument"] or "").strip()
     if _HIDDEN_DIRECTIVE.fullmatch(name):
@@ -216,7 +216,7 @@ def _read_directive(directive: re.Match[str], below: list[str], page: Page, dept
     return [argument, *option_lines, *_read_content(content, page, depth)]
 
 
-def _read_content(lines: list[str], page: Page, depth: int) -> list[str]:
+def _read_content(lines: list[str], page: RstPage, depth: int) -> list[str]:
     """Return the text inside a directive, read like that of the page, without its indent."""
     if depth >= _MAX_DEPTH or not lines:
         return [line.lstrip() for line in lines]

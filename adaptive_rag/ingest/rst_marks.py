@@ -27,7 +27,7 @@ _ESCAPE = re.compile(r"\\([\s\S])")
 
 
 @dataclass
-class Page:
+class RstPage:
     """The kept pieces of a page, and the names that it defines: substitutions and link targets."""
 
     kept: Kept = field(default_factory=Kept)
@@ -42,7 +42,7 @@ def fold_name(name: str) -> str:
     return " ".join(name.replace("\\", "").split()).casefold()
 
 
-def read_inline(text: str, page: Page) -> str:
+def read_inline(text: str, page: RstPage) -> str:
     """Return the visible text, with the same number of lines."""
 
     def replace_name(match: re.Match[str]) -> str:
@@ -60,7 +60,7 @@ def read_inline(text: str, page: Page) -> str:
     return _ESCAPE.sub(lambda match: match[1].replace(" ", ""), text)
 
 
-def _read_mark(match: re.Match[str], page: Page) -> str:
+def _read_mark(match: re.Match[str], page: RstPage) -> str:
     """Return what a reader sees of a match of `_MARK`."""
     if literal := match["literal"]:
         words = " ".join(literal.split())
