@@ -73,6 +73,11 @@ class Spending:
     cut: str = ""
     unreachable: bool = False
 
+    def note_fault(self, fault: Fault) -> None:
+        """Note why a call failed, and whether the model could not be reached."""
+        self.notes.append(fault.text)
+        self.unreachable = fault.passing
+
     def spent(self) -> dict[str, Any]:
         """Return what was spent as fields of a `Reply`."""
         return {**vars(self), "tokens": dict(self.tokens), "notes": tuple(self.notes)}
@@ -96,8 +101,7 @@ def converse(
     messages = format_messages(request, prompts)
     method = None if request.free_text else strictest_method(model)
     schema = {} if method is None else wire_schema(request.schema, request.bounds)
-    refused_methods = list[Method]()
-    server_failures = reply_failures = 0
+    refused_methods, server_failures, reply_failures = list[Method](), 0, 0
     while True:
         _take_call(ledger, request.role, context, spending)
         try:
@@ -112,8 +116,7 @@ def converse(
                 method = strictest_method(model, refused_methods)
                 continue
             fault.raise_if_misconfigured(error)
-            spending.notes.append(fault.text)
-            spending.unreachable = fault.passing
+            spending.note_fault(fault)
             if fault.kind == "too long" and request.shortened and reply_failures < REPLY_RETRIES:
                 reply_failures += 1
                 request = request.shortened()
