@@ -58,8 +58,8 @@ class TurnShown(BaseModel):
     citations: list[Citation]
     route: str
     user_context: str = Field(description="Who asked, or in what situation.")
-    confidence: Confidence = None
-    grounding: Grounding | None = None
+    confidence: Confidence
+    grounding: Grounding
     abstained: bool
     decisions: list[Decision] = Field(description="The decisions about the answer, from its trace.")
     only: Selection = Field(description="The documents that were searched.")
@@ -363,9 +363,8 @@ def _read_turns(messages: Iterable[AnyMessage]) -> list[TurnShown]:
                 citations=metadata["citations"],
                 route=metadata["query_type"],
                 user_context=metadata.get("user_context", ""),
-                # answers that an older version stored have neither
-                confidence=metadata.get("confidence"),
-                grounding=metadata.get("grounding"),
+                confidence=metadata["confidence"],
+                grounding=metadata["grounding"],
                 abstained=metadata["abstained"],
                 decisions=metadata.get("decisions", []),
                 only=Selection.model_validate(metadata.get("kept", {}).get("only", {})),

@@ -30,6 +30,8 @@ SIGN_IN_SECONDS, TIMEOUT_SECONDS = 600, 10
 ALGORITHMS = [f"{kind}{bits}" for kind in ("RS", "PS", "ES") for bits in (256, 384, 512)]
 ALGORITHMS += ["EdDSA", "Ed25519"]
 _CLOCK_SKEW_SECONDS = 60
+# What the libraries raise for a token, or for keys, that cannot be used.
+_UNVERIFIED = (JoseError, ValueError, KeyError, TypeError)
 # The provider's keys are fetched again at most once in this time.
 _RENEWAL_SECONDS = 10
 
@@ -90,7 +92,7 @@ class _Client(OAuth2Mixin, OpenIDMixin, BaseApp):  # type: ignore[misc]
         keys = self.fetch_jwk_set()
         try:
             return _verify(token, keys)
-        except (JoseError, ValueError, KeyError, TypeError):
+        except _UNVERIFIED:
             with self._renewal:  # several sign-ins may come with a new key
                 renewed = self.fetch_jwk_set()
                 if renewed is keys and time.monotonic() >= self._renewable_at:
@@ -175,15 +177,7 @@ class Provider:
                 },
             )
             claims.validate(leeway=_CLOCK_SKEW_SECONDS)
-        except (
-            httpx2.HTTPError,
-            OAuthError,
-            JoseError,
-            ValueError,
-            LookupError,
-            TypeError,
-            RuntimeError,
-        ) as error:
+        except (*_UNVERIFIED, httpx2.HTTPError, OAuthError, RuntimeError) as error:
             raise NotSignedIn(f"{type(error).__name__}: {error}"[:300]) from error
         if not isinstance(claims.get("sub"), str) or not 0 < len(claims["sub"]) <= 255:
             raise NotSignedIn("the provider's token names nobody")

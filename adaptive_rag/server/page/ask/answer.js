@@ -189,7 +189,7 @@ function AnswerMarkdown({ text, answer, turn }) {
 function UnsupportedSentences({ turn }) {
   const unsupported = decisionsOf(turn, "unsupported");
   if (!unsupported.length) return null;
-  // For an answer that an older version stored, the number of checked sentences is not known.
+  // Without the grounding, the number of checked sentences is not known.
   const { grounding } = turn.answer ?? {};
   const share = 1 - (grounding ?? 1);
   const all = share > 0 ? Math.round(unsupported.length / share) : 0;
