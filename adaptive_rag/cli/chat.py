@@ -38,15 +38,19 @@ def chat(
     ask_options: options.AskOptions,
     name: Annotated[
         str | None,
-        Argument(help="The conversation to begin or to continue.", show_default="the one of the index"),
+        Argument(help="Name of the conversation to start or continue.", show_default="one for each index"),
     ] = None,
     user: Annotated[str, Option("--user", "-u", help="The user whose profile is used.")] = "me",
     file: Annotated[
         Path | None,
-        Option("--file", help="SQLite file that keeps conversations and profiles.", show_default="your own"),
+        Option(
+            "--file",
+            help="SQLite file that keeps conversations and profiles.",
+            show_default="in ADAPTIVE_RAG_HOME",
+        ),
     ] = None,
 ) -> None:
-    """Talk with your documents; follow-up questions are understood, and conversations are kept."""
+    """Ask one question after another; follow-ups are understood, and the conversation is stored."""
     from adaptive_rag.conversation import Threads, check_name
     from adaptive_rag.index.index import source_of
     from adaptive_rag.runnable import AdaptiveRAG

@@ -22,15 +22,17 @@ class MeasureOptions:
     """What is measured; runs with the same values can be compared."""
 
     k: Annotated[int, Option("--k", "-k", min=1, max=1000, help="Passages scored.", metavar="N")] = 10
-    seed: Annotated[int, Option(help="Seed of all that is random.", metavar="N")] = 0
-    limit: Annotated[int | None, Option(min=1, help="Ask a sample of so many questions.", metavar="N")] = None
+    seed: Annotated[int, Option(help="Random seed.", metavar="N")] = 0
+    limit: Annotated[int | None, Option(min=1, help="Ask a random sample of N questions.", metavar="N")] = (
+        None
+    )
     recipe: options.Recipe = None
     model: options.Model = None
     assignments: options.Assignments = None
     replies: Annotated[
         Path | None, Option(help="Recorded replies in place of a model.", metavar="FOLDER")
     ] = None
-    answers: Annotated[bool | None, Option(help="Score answers too.", show_default=False)] = None
+    answers: Annotated[bool | None, Option(help="Also score the answers.", show_default=False)] = None
 
     def settings(self) -> RunSettings:
         """Return the settings of the run."""
@@ -46,12 +48,12 @@ class OutputOptions:
     """Where a run writes its results, and how it runs."""
 
     out: Annotated[Path, Option(help="Folder for the results.")] = Path("adaptive-rag-eval")
-    judge: Annotated[str | None, Option(help="Let the model compare arms' answers.", metavar="ARMS")] = None
-    collect: Annotated[Path | None, Option(help="Append labelled questions to it.", metavar="FILE")] = None
-    markdown: Annotated[Path | None, Option(help="Write Markdown too.", metavar="FILE")] = None
-    cache: Annotated[Path | None, Option(help="Folder for the indexes.", show_default=False)] = None
-    jobs: Annotated[int, Option(min=1, max=64, help="Questions at once.", metavar="N")] = 1
-    fresh: Annotated[bool, Option("--fresh", help="Start the run in --out over.")] = False
+    judge: Annotated[str | None, Option(help="Let a model compare these answers.", metavar="ARMS")] = None
+    collect: Annotated[Path | None, Option(help="Append labels for `route --learn`.", metavar="FILE")] = None
+    markdown: Annotated[Path | None, Option(help="Also write the report as Markdown.", metavar="FILE")] = None
+    cache: Annotated[Path | None, Option(help="Folder that keeps the indexes.", show_default=False)] = None
+    jobs: Annotated[int, Option(min=1, max=64, help="Questions at the same time.", metavar="N")] = 1
+    fresh: Annotated[bool, Option("--fresh", help="Do not continue the run in --out.")] = False
 
 
 def evaluate(
@@ -59,11 +61,11 @@ def evaluate(
     measure_options: MeasureOptions,
     output_options: OutputOptions,
     arms: Annotated[
-        str, Option(help="Arms with commas, or all.", metavar="NAMES", show_default=False)
+        str, Option(help="What to compare, with commas, or all.", metavar="NAMES", show_default=False)
     ] = "standard,bm25,fusion,adaptive,oracle",
     verbose: options.Verbose = 0,
 ) -> None:
-    """Measure, per question type, what adapting to the question is worth."""
+    """Compare standard and adaptive retrieval, and other arms, on labelled questions."""
     from adaptive_rag.context.groups import split_list
     from adaptive_rag.evaluation.experiment import Experiment
     from adaptive_rag.evaluation.experiment import evaluate as run_experiment

@@ -27,11 +27,12 @@ def feedback(
         ),
     ] = "",
     file: Annotated[
-        Path | None, Option("--file", "-f", help="File of labelled questions.", show_default="your own")
+        Path | None,
+        Option("--file", "-f", help="File of labelled questions.", show_default="in ADAPTIVE_RAG_HOME"),
     ] = None,
     as_json: options.Json = False,
 ) -> None:
-    """Keep a question with its right type, for `adaptive-rag route --learn`."""
+    """Store a question with its correct type, for `adaptive-rag route --learn`."""
     from adaptive_rag.analysis.learning import QuestionLine
     from adaptive_rag.evaluation.labels import append_questions, own_questions
     from adaptive_rag.nodes.classify import check_name

@@ -30,8 +30,8 @@ class IndexOptions:
     embeddings: Annotated[
         str | None, Option(help="Embedding model, provider:name.", show_default=False, metavar="NAME")
     ] = None
-    chunk_size: Annotated[int, Option(help="Most characters of a chunk.", metavar="N")] = 1000
-    chunk_overlap: Annotated[int, Option(help="Characters that neighbours share.", metavar="N")] = 200
+    chunk_size: Annotated[int, Option(help="Maximum characters of a chunk.", metavar="N")] = 1000
+    chunk_overlap: Annotated[int, Option(help="Characters repeated from the last.", metavar="N")] = 200
     sentence_vectors: Annotated[
         Literal["apart", "pooled", "none"],
         Option(
@@ -43,11 +43,11 @@ class IndexOptions:
     )
     exclude: Annotated[list[str] | None, Option(help="Skip these files.", metavar="PATTERN")] = None
     prune: Annotated[bool, Option(help="Remove deleted documents.")] = True
-    rebuild: Annotated[bool, Option("--rebuild", help="Make the index from scratch.")] = False
+    rebuild: Annotated[bool, Option("--rebuild", help="Make a new index in its place.")] = False
     ray: Annotated[str | None, Option(help="Ray cluster: HOST:PORT, auto or local.", metavar="ADDRESS")] = (
         None
     )
-    shards: Annotated[int | None, Option(help="Make a new index of shards.", metavar="NUMBER")] = None
+    shards: Annotated[int | None, Option(help="Split a new index into shards.", metavar="NUMBER")] = None
 
     def build_arguments(self) -> dict[str, Any]:
         """Return the arguments of `Index.build`, except the embedding model and the documents."""
@@ -59,10 +59,10 @@ class IndexOptions:
 class IndexMode:
     """What to do in place of a single indexing run."""
 
-    watch: Annotated[bool, Option("--watch", help="Index again at each change.")] = False
+    watch: Annotated[bool, Option("--watch", help="Keep running; index each change.")] = False
     check: Annotated[bool, Option("--check", help="Check the index; exit 1 if damaged.")] = False
     deep: Annotated[bool, Option("--deep", help="With --check: compare contents.")] = False
-    repair: Annotated[bool, Option("--repair", help="Repair the index; exit 1 at losses.")] = False
+    repair: Annotated[bool, Option("--repair", help="Repair the index; exit 1 if text is lost.")] = False
 
 
 def index(

@@ -35,9 +35,9 @@ Docs = Annotated[
     list[Path] | None, Option("--docs", "-d", help="Answer only from these files.", metavar="PATH")
 ]
 UserContext = Annotated[
-    str, Option("--context", "-c", help="Who asks, or in what situation.", metavar="TEXT")
+    str, Option("--context", "-c", help="Who is asking, and their situation.", metavar="TEXT")
 ]
-Recipe = Annotated[str | None, Option("--recipe", help="Answer as a published system does.", metavar="NAME")]
+Recipe = Annotated[str | None, Option("--recipe", help="Use a published system's settings.", metavar="NAME")]
 Model = Annotated[
     str | None,
     Option(
@@ -91,10 +91,10 @@ class ReadOptions(AskOptions):
     """`AskOptions`, and how many passages are read for an answer."""
 
     profile: Annotated[
-        str | None, Option("--profile", help="conservative, balanced or aggressive", metavar="NAME")
+        str | None, Option("--profile", help="conservative, balanced or aggressive.", metavar="NAME")
     ] = None
     k: Annotated[
-        int | None, Option("-k", help="Passages that reach the answer.", show_default="by length")
+        int | None, Option("-k", help="Number of passages to read.", show_default="by their length")
     ] = None
 
 

@@ -18,7 +18,7 @@ def remove(
     index: options.Index = None,
     as_json: options.Json = False,
 ) -> None:
-    """Take documents out of an index; their files stay, and so does a document with the same content.
+    """Remove documents from an index; their files stay, and so does a document with the same content.
 
     A file that is still in a folder comes back when the folder is indexed again: leave it out with
     `index FOLDER --exclude`.

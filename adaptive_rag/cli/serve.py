@@ -34,17 +34,20 @@ def serve(
         bool,
         Option(
             "--demo",
-            help="Start with the sample documents, in a folder that vanishes unless --data is given.",
+            help="Start with the sample documents; without --data they are deleted at the end.",
         ),
     ] = False,
     browser: Annotated[
-        bool, Option("--browser/--no-browser", help="With --demo at a screen: open the page.")
+        bool, Option("--browser/--no-browser", help="With --demo: open the page in a browser.")
     ] = True,
     model: options.Model = None,
     assignments: options.Assignments = None,
     logs: Annotated[bool, Option("--logs", help="Log each request as a line of JSON.")] = False,
 ) -> None:
-    """Answer over HTTP, on this machine alone until there are users. Exits 0 after SIGTERM or Ctrl-C."""
+    """Serve the web page and the APIs, only to this machine until there are users.
+
+    Exits 0 after SIGTERM or Ctrl-C.
+    """
     settings = options.collect_settings(assignments, model=model)
     with ExitStack() as stack:
         if demo and data is None:

@@ -112,7 +112,7 @@ def disable(
     undo: Annotated[bool, Option("--undo", help="Let the user in again.")] = False,
     data: options.Data = None,
 ) -> None:
-    """Keep a user out; their data stays, except tokens that never expire."""
+    """Disable a user; their data stays, except tokens that never expire."""
     with _database(data) as db:
         from adaptive_rag.server.accounts import ensure_admin_left, revoke_access
 

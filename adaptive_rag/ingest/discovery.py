@@ -14,6 +14,7 @@ from adaptive_rag.ingest.conversions import how_to_convert
 from adaptive_rag.ingest.documents import SourceFile, printable
 from adaptive_rag.ingest.ignore import EVERY_FILE, Ignored, Patterns
 from adaptive_rag.ingest.loaders import find_loader, list_kinds
+from adaptive_rag.text.redaction import redact
 
 
 @dataclass(frozen=True)
@@ -72,6 +73,11 @@ def discover(
         if isinstance(path, SourceFile):
             files.setdefault(os.path.realpath(path.path), path)
             continue
+        if "://" in str(path):
+            raise InputError(
+                f"{redact(str(path))!r} is not a file, a folder or a page at http:// or https://. To store "
+                "the index at an address, use --index, or in Python the second argument of Index.build."
+            )
         # unlike the methods of Path, these functions raise no error where a path cannot be looked up
         for file in _find(Path(os.path.expanduser(path)), walk):
             real = file.real or os.path.realpath(file.path)

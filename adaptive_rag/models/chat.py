@@ -192,7 +192,7 @@ def _load_openai(
         raise ConfigurationError(
             f"The chat model 'openai:{name}' needs a key: set OPENAI_API_KEY. For your own server with "
             "OpenAI's protocol (such as vLLM, llama.cpp or LM Studio), set models.base_url or "
-            "OPENAI_BASE_URL to its address, such as http://localhost:8080/v1."
+            "OPENAI_BASE_URL to its address, such as http://localhost:8000/v1."
         )
     if address and not address.startswith(("http://", "https://")):
         raise ConfigurationError(

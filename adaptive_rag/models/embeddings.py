@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -177,6 +178,11 @@ def _load_by_langchain(spec: str, provider: str, name: str) -> Embeddings:
             f"Install it with: pip install {package}"
         ) from error
     except (ValueError, OpenAIError) as error:
+        if isinstance(error, OpenAIError) and not os.environ.get("OPENAI_API_KEY"):
+            raise ConfigurationError(
+                f"The embedding model {spec!r} needs a key: set OPENAI_API_KEY. For your own server with "
+                "OpenAI's protocol, set OPENAI_BASE_URL to its address, and OPENAI_API_KEY to any text."
+            ) from cause_of(error)
         raise ConfigurationError(
             f"embeddings = {spec!r} cannot be loaded: {redact(str(error))}"
         ) from cause_of(error)

@@ -20,7 +20,7 @@ from pydantic_settings import (
 from adaptive_rag.context import CONFIG_FILE, ENV_PREFIX, SERVER_TABLE
 from adaptive_rag.context.groups import split_list
 from adaptive_rag.context.trusted import TrustedConfigFile
-from adaptive_rag.errors import ConfigurationError
+from adaptive_rag.errors import ConfigurationError, did_you_mean
 from adaptive_rag.text.addresses import is_loopback
 from adaptive_rag.text.redaction import quote_user, remember_address
 
@@ -215,14 +215,7 @@ def read_server_settings(**values: Any) -> ServerSettings:
     try:
         return ServerSettings(**values)
     except ValidationError as error:
-        lines = [
-            f"{SERVER_TABLE}.{'.'.join(map(str, problem['loc']))}: {problem['msg']}.".replace(
-                "Value error, ", ""
-            )
-            for problem in error.errors()
-        ]
-        names = ", ".join(sorted(ServerSettings.model_fields))
-        raise ConfigurationError(f"{' '.join(lines)} The server's settings are: {names}.") from None
+        raise ConfigurationError(_explain(error)) from None
     except SettingsError as error:
         raise ConfigurationError(f"The environment cannot be read: {error}.") from error
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
@@ -230,3 +223,18 @@ def read_server_settings(**values: Any) -> ServerSettings:
     except RecursionError as error:
         where = f"The environment, or the config file {CONFIG_FILE},"
         raise ConfigurationError(f"{where} cannot be read: a value is nested too deep.") from error
+
+
+def _explain(error: ValidationError) -> str:
+    """Describe what is wrong, without the values: some are secret."""
+    lines = list[str]()
+    for problem in error.errors():
+        name = ".".join(map(str, problem["loc"]))
+        setting = f"{SERVER_TABLE}.{name}" if name else SERVER_TABLE
+        if problem["type"] == "extra_forbidden":
+            hint = did_you_mean(name, ServerSettings.model_fields)
+            lines.append(f"{setting!r} is not a setting.{hint} All settings: adaptive-rag settings --server")
+        else:
+            reason = problem["msg"].removeprefix("Value error, ").replace("Input should be", "expected")
+            lines.append(f"{setting} is not usable: {reason}.")
+    return " ".join(lines)

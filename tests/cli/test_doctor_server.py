@@ -135,6 +135,11 @@ def test_another_data_folder_is_checked_by_its_name(run: Run, data: Path, tmp_pa
     assert f"{tmp_path / 'other'}: not made yet" in report
 
 
+def test_an_unknown_setting_of_the_server_names_the_nearest(run: Run) -> None:
+    Path("adaptive-rag.toml").write_text("[server]\nprot = 80\n")
+    assert "'server.prot' is not a setting. Did you mean 'port'?" in findings(run)["server"][1]
+
+
 def test_a_wrong_setting_of_the_server_is_named(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ADAPTIVE_RAG_SERVER__PORT", "many")
-    assert "server.port" in findings(run)["server"][1]
+    assert "server.port is not usable: expected a valid integer" in findings(run)["server"][1]

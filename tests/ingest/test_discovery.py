@@ -135,6 +135,7 @@ def test_of_many_files_in_a_folder_no_path_is_resolved_by_itself(folder, monkeyp
         ("docs/x.raw", r"suffix is '.raw'.*PDF, text"),
         ("none/*.txt", "No file matches the pattern"),
         ("docs/.git/e", "does not exist"),
+        ("s3://bucket/kb", "'s3://bucket/kb' is not a file.*--index"),
         ([], "No path was given"),
     ],
 )
