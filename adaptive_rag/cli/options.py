@@ -148,7 +148,7 @@ def flatten_options(command: Callable[..., None]) -> Callable[..., None]:
 def load_env_file() -> None:
     """Load variables from the file .env of the working directory; variables already set keep their values.
 
-    A file that sets more than settings of this machine is loaded only after the user has allowed it.
+    A file with a key, an address or a variable of another program is loaded only after the user allowed it.
     """
     if not os.path.isfile(ENV_FILE):
         return

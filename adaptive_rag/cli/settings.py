@@ -30,11 +30,12 @@ is written like this:
 
 `without` takes the names of parts to leave out: `without={"hedge"}`, `--set without=hedge,window`.
 
-An `adaptive-rag.toml` that names other machines, and a `.env` that sets more than settings of this machine,
-such as a key, may have come with somebody's documents. The shell asks before it uses such a file for the
-first time, and again after the file changed. Where it cannot ask, check the files and run
-`adaptive-rag settings --trust` in their folder, or set `ADAPTIVE_RAG_TRUST_FOLDER=1`. Variables of the
-environment need no such permission.
+`adaptive-rag.toml` is read from the folder in which the program starts. So is `.env`, by the shell only: it
+holds variables of the environment, one a line. Both files may have come with somebody's documents. So an
+`adaptive-rag.toml` that names other machines, or a `.env` that sets a key, an address or a variable of
+another program, is used only with your permission. The shell asks for it the first time, and again after the
+file has changed. Where it cannot ask, look at the files and run `adaptive-rag settings --trust` in their
+folder, or set `ADAPTIVE_RAG_TRUST_FOLDER=1`. Variables that are already set need no permission.
 
 `adaptive-rag settings --markdown` writes this page from the fields of `adaptive_rag/context/groups.py`.
 """
