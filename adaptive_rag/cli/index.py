@@ -43,7 +43,7 @@ class IndexOptions:
     )
     exclude: Annotated[list[str] | None, Option(help="Skip these files.", metavar="PATTERN")] = None
     prune: Annotated[bool, Option(help="Remove deleted documents.")] = True
-    rebuild: Annotated[bool, Option("--rebuild", help="Make a new index in its place.")] = False
+    rebuild: Annotated[bool, Option("--rebuild", help="Make a new index from PATH alone.")] = False
     ray: Annotated[str | None, Option(help="Ray cluster: HOST:PORT, auto or local.", metavar="ADDRESS")] = (
         None
     )
