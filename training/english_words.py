@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from adaptive_rag.query.english import ENGLISH, is_everyday
+from adaptive_rag.query.spelling import ENGLISH, is_everyday
 
 # American endings and their British spellings.
 BRITISH = (("ize", "ise"), ("izing", "ising"), ("ization", "isation"), ("yze", "yse"), ("yzing", "ysing"))

@@ -122,13 +122,9 @@ def _analyse_parsed(
 
 def _other_reasons(question: ParsedQuestion, doubt_code: str) -> list[Phrase]:
     reasons = [say(doubt_code)] if doubt_code else []
-    dangling = question.references.dangling
-    if dangling:
-        if question.has_history:
-            code = "points_back"
-        else:
-            code = "points_at_user" if question.user_context.strip() else "points_at_nothing"
-        reasons.append(say(code, word=repr(dangling[0])))
+    if dangling := question.references.dangling:
+        code = "points_at_user" if question.user_context.strip() else "points_at_nothing"
+        reasons.append(say("points_back" if question.has_history else code, word=repr(dangling[0])))
     elif question.has_history and not question.references.openers:
         reasons.append(say("stands_alone"))
     if question.instruction_removed:

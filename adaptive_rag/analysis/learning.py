@@ -100,8 +100,7 @@ def read_questions(path: str | Path, *, labelled: bool = False) -> list[Question
         ConfigurationError: the file or one of its lines cannot be used; the message names the line.
     """
     try:
-        piped = str(path) == "-"
-        data = sys.stdin.buffer.read() if piped else Path(path).expanduser().read_bytes()
+        data = sys.stdin.buffer.read() if str(path) == "-" else Path(path).expanduser().read_bytes()
         content = data.decode("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigurationError(

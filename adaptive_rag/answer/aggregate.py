@@ -40,12 +40,9 @@ SEARCHED = 40
 
 
 def work_out(question: str, passages: Sequence[Candidate], source: ChunkSource) -> WholeAnswer | None:
-    """Answer a question over all rows of a table; None for another question, or if no table has its words.
+    """Answer an English question over all rows of a table; None if it is another, or no table has its words.
 
-    Args:
-        question: the question, in English.
-        passages: the passages, best first; the tables of their documents are used.
-        source: the chunks of the documents.
+    The tables are those of the documents of the passages, which are given best first.
     """
     kind, measure = question_kind(question)
     if kind is None or asks_for_other_rows(question) or not isinstance(source, ChoosesSources):

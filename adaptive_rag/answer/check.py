@@ -8,13 +8,19 @@ from dataclasses import dataclass, field, replace
 from functools import cache, partial
 
 from adaptive_rag.answer.citations import Claim, add_markers, cite, first_sentences, read_markers
-from adaptive_rag.answer.claims import NUMBER, CitedSentences, contains_form, read_tokens, stated_words
-from adaptive_rag.answer.faults import find_fault
+from adaptive_rag.answer.claim_faults import find_fault
+from adaptive_rag.answer.claims import (
+    NUMBER,
+    CitedSentences,
+    contains_form,
+    read_statements,
+    read_tokens,
+    stated_words,
+)
 from adaptive_rag.answer.links import keep_own_links, own_addresses
-from adaptive_rag.answer.passage_statements import read_statements
 from adaptive_rag.answer.passages import text_at
 from adaptive_rag.answer.request import AnswerRequest
-from adaptive_rag.answer.wording import UNITS
+from adaptive_rag.answer.word_lists import UNITS
 from adaptive_rag.models.onnx import Vectors
 from adaptive_rag.optional import attempt
 from adaptive_rag.source import Sentences
@@ -132,12 +138,8 @@ def ground(claims: Sequence[Claim], vectors: Vectors, shown: ShownPassages) -> G
     """Check each claim of an answer against the passages it cites, taken together.
 
     A claim without a marker is checked against all passages that the answer cites. A claim fails where it is
-    far from every sentence, or where `faults.find_fault` finds something that the passages do not say.
-
-    Args:
-        claims: the claims from `citations.read_markers`.
-        vectors: their unit vectors, shape (len(claims), dimension).
-        shown: the passages.
+    far from every sentence, or where `claim_faults.find_fault` finds something that the passages do not say.
+    The vectors are the unit vectors of the claims, shape (len(claims), dimension).
     """
     all_cited = tuple(sorted({marker for claim in claims for marker in claim.markers}))
     faults: dict[int, str] = {}
@@ -172,12 +174,9 @@ class Review:
 
 
 def review_draft(draft: str, request: AnswerRequest, encode: Callable[[Sequence[str]], Vectors]) -> Review:
-    """Check a draft against the documents in its prompt.
+    """Check a draft against the documents in its prompt, which has numbered them in the request's order.
 
-    Args:
-        draft: the model's text.
-        request: the request, with its documents in the order in which the prompt numbered them.
-        encode: embeds texts into unit vectors, with the model that embedded the request's sentences.
+    `encode` embeds texts into unit vectors, with the model that embedded the request's sentences.
     """
     draft, left_out = first_sentences(visible(draft), MAX_SENTENCES)
     draft, removed = keep_own_links(draft, own_addresses(request.documents))

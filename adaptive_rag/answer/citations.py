@@ -155,11 +155,9 @@ def _claim_from_lead_ins(text: str, lead_ins: Sequence[Claim], marks: Sequence[_
 
 
 def add_markers(answer: str, added: Mapping[int, int]) -> str:
-    """Insert markers into an answer; behind a block of code, they go on a line of their own.
+    """Insert markers into the text of a `MarkedAnswer`; behind a block of code, on a line of their own.
 
-    Args:
-        answer: the text of a `MarkedAnswer`.
-        added: the numbers of the documents by the `place` of each claim.
+    `added` has the numbers of the documents by the `place` of each claim.
     """
     for place in sorted(added, reverse=True):
         gap = "\n" if answer[:place].endswith(("```", "~~~")) else " "

@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from adaptive_rag.answer.wording import DENIALS, NUMBER_NAMES, ONES, REPORTING, TENS, UNITS
+from adaptive_rag.answer.contributions import Contributions
+from adaptive_rag.answer.passages import text_at
+from adaptive_rag.answer.rows import Cell
+from adaptive_rag.answer.word_lists import DENIALS, NUMBER_NAMES, ONES, REPORTING, TENS, UNITS
+from adaptive_rag.source import Sentences
+from adaptive_rag.state import Candidate
+from adaptive_rag.text.tables import find_tables, name_cells
+from adaptive_rag.text.visible import plain
 from adaptive_rag.text.words import STOP_WORDS, stem
 
 _TOKEN = re.compile(r"\d+(?:[.,:]\d+)*(?![\w])|[^\W_]+(?:['’][^\W_]+)*")
@@ -18,6 +25,12 @@ _PRICE = re.compile(r"([£$€])\s?(\d++(?:[.,]\d++)*+(?!\w)(?:\s(?:thousand|[mb
 _CURRENCIES = {"£": "pounds", "$": "dollars", "€": "euros"}
 # Characters that end a clause; a denial does not reach beyond them.
 _CLAUSE_END = re.compile(r"[.;:,()!?|\n]")
+# A line of a record: "stock: 7"
+_FIELD = re.compile(r"(?P<name>[^\W\d_][\w /()-]{0,30}): (?P<value>\S.*)")
+# The beginning of a sentence that refers to the one before it: "They must be taken by June."
+_REFERS_BACK = re.compile(
+    r"\W*(?:(?:he|she|it|they|this|these|that|those|his|her|its|their)\b|\w+ (?:he|she|it|they)\b)", re.I
+)
 # A claim retells a sentence if at least this share of its words comes from it.
 MOSTLY = 0.6
 # Number of content words on either side that count as the context of a word, and number of content words that
@@ -87,8 +100,8 @@ def _number_value(raw: str) -> str | None:
         return NUMBER_NAMES[raw.lower()]
     if not NUMBER.fullmatch(raw):
         return None
-    plain = re.sub(r",(?=\d{3})", "", raw).replace(",", ".").lstrip("0") or "0"
-    return plain.rstrip("0").rstrip(".") if plain.count(".") == 1 else plain
+    value = re.sub(r",(?=\d{3})", "", raw).replace(",", ".").lstrip("0") or "0"
+    return value.rstrip("0").rstrip(".") if value.count(".") == 1 else value
 
 
 def number_unit(tokens: Sequence[Token], index: int) -> str:
@@ -108,6 +121,39 @@ class Statement:
     def keys(self) -> frozenset[str]:
         """Return the keys of the words and numbers."""
         return frozenset(token.key for token in self.tokens)
+
+
+def read_statements(passage: Candidate, sentences: Sentences) -> Iterator[Statement]:
+    """Yield the statements of a passage, in the plain text that the model read."""
+    row_spans: list[tuple[int, int]] = []
+    for table in find_tables(passage["text"], tuple(passage["metadata"].get("columns", ()))):
+        for row in table.rows:
+            row_spans.append((passage["start"] + row.start, passage["start"] + row.end))
+            yield from _read_cells(name_cells(row.cells, table.columns))
+    record: list[Cell] = []
+    previous_text, previous_end, contributions = "", passage["start"], Contributions(passage)
+    for start, end in sentences.spans.tolist():
+        text = text_at(passage, start, end)
+        field = _FIELD.fullmatch(text)
+        if not field or "\n\n" in text_at(passage, previous_end, start):
+            yield from _read_cells(record)
+            record = []
+        previous_end = end
+        if field:
+            record.append((field["name"], field["value"]))
+        elif not any(row_start <= start < row_end for row_start, row_end in row_spans):
+            statement = f"{contributions.speaker_at(start, end) or ''}: {text}"
+            if _REFERS_BACK.match(text):
+                statement = f"{previous_text} {statement}"
+            yield Statement(read_tokens(plain(statement)))
+            previous_text = text
+    yield from _read_cells(record)
+
+
+def _read_cells(cells: Sequence[Cell]) -> Iterator[Statement]:
+    """Yield a statement for each cell after the first, which names the row."""
+    for column, value in cells[1:]:
+        yield Statement(read_tokens(plain(f"{cells[0][1]} | {column} | {value}")), is_cell=True)
 
 
 @dataclass(frozen=True)

@@ -201,17 +201,11 @@ def _write_block(request: AnswerRequest, block: Block) -> list[Piece]:
         caveat: list[Piece] = [first.caveat, " "] if first.caveat else []
         pieces: list[Piece] = [*caveat, f"{text} ", citation, f"{fence}{code}"]
         is_list = bool(_LIST_LINE.match(text)) and first.is_list_item and not caveat
-        joins_line = (
-            is_same_speaker
-            or not (block.bulleted or block.paragraphs)
-            or (
-                block.bulleted
-                and before
-                and speaker == previous_speaker
-                and first.refers_back
-                and first.follows(before)
-            )
-        )
+        refers_back = before and first.refers_back and first.follows(before) and speaker == previous_speaker
+        if block.bulleted:
+            joins_line = is_same_speaker or refers_back
+        else:
+            joins_line = is_same_speaker or not block.paragraphs
         if block.numbered:
             lines.append([f"{number}. ", *pieces])
         elif lines and joins_line and not ends_with_code and not is_list:

@@ -18,7 +18,7 @@ from adaptive_rag.answer.speakers import (
     in_first_person,
     surname,
 )
-from adaptive_rag.answer.turns import SpeakerTurn, people_in, read_turns, reported_person
+from adaptive_rag.answer.turns import PARAGRAPH_BREAK, SpeakerTurn, people_in, read_turns, reported_person
 from adaptive_rag.optional import attempt
 from adaptive_rag.state import Candidate
 
@@ -45,7 +45,6 @@ _SIGNED = re.compile(
     rf"(?<=[a-z\d)”\"’'])[.?!][”\"’)]* +(?:{_CLOSING}, )?"
     r"(?P<name>[A-Z](?:[^.?!\n]|(?<=\b[A-Z])\.|(?<=\b(?:Mr|Ms|Dr))\.|(?<=\bMrs)\.){1,70})\s*\Z"
 )
-_PARAGRAPH_BREAK = re.compile(r"\n[ \t]*\n")
 _QUOTED = re.compile(r"[“\"][^”\"\n]*[”\"]")
 # "“Too loud.” (Design)", "“Too loud.” – Ana Ruiz": a quote followed by the speaker's group or name
 _ATTRIBUTED = re.compile(
@@ -75,7 +74,7 @@ class Contributions:
         text = passage["text"]
         self._passage = passage
         self._text = text
-        breaks = list(_PARAGRAPH_BREAK.finditer(text))
+        breaks = list(PARAGRAPH_BREAK.finditer(text))
         self._starts = [0, *(gap.end() for gap in breaks)]  # of the paragraphs
         self._ends = [*(gap.start() for gap in breaks), len(text)]
         self._salutations = [match.start() for match in _SALUTATION.finditer(text)]
@@ -90,19 +89,16 @@ class Contributions:
             (match.start(), match.end(), match["group"] or match["name"])
             for match in _ATTRIBUTED.finditer(text)
         ]
-        author = author_of(passage)
-        self._author = None if author and author.isdigit() else author
-        self._row = author
-        self._signatures: dict[tuple[int, int], str | None] = {}
+        self._row = author_of(passage)
+        self._author = None if self._row and self._row.isdigit() else self._row
+        self._signature_of = cache(self._find_signature)
         self._chunks = chunks_of(passage)
         self._headings = cache(lambda number: _Headings(self._chunks[number]))
 
     def speaker_at(self, start: int, end: int) -> str | None:
         """Return the speaker of a sentence according to the text; None where the text names none.
 
-        Args:
-            start: where the sentence starts, in the offsets of the passage's span.
-            end: where it ends.
+        `start` and `end` are offsets of the passage's span.
         """
         return attempt("speakers", partial(self._find_speaker, start, end), None)
 
@@ -112,7 +108,7 @@ class Contributions:
             self._author
             or self._attributed_speaker(offset, last)
             or self._labelled_speaker(offset, last)
-            or _last_label(self._posts, offset)
+            or next((author for post, author in reversed(self._posts) if post <= offset), None)
             or (None if self._is_marked(offset) else self._letter_writer(offset) or self._sender)
             or self._speaker_in_heading(start, end)
         )
@@ -154,19 +150,14 @@ class Contributions:
 
     def _letter_writer(self, offset: int) -> str | None:
         """Return who signed the letter that contains the sentence."""
-        key = self._paragraph_at(offset), bisect_right(self._salutations, max(offset, 0))
-        if key not in self._signatures:
-            self._signatures[key] = self._find_signature(*key)
-        return self._signatures[key]
+        salutations = bisect_right(self._salutations, max(offset, 0))
+        return self._signature_of(self._paragraph_at(offset), salutations)
 
     def _find_signature(self, paragraph: int, salutations: int) -> str | None:
         """Return who signed the letter that a paragraph belongs to, from the lines below the letter.
 
-        A letter with several paragraphs must begin with a salutation.
-
-        Args:
-            paragraph: the index of the paragraph.
-            salutations: how many salutations come before the sentence.
+        A letter with several paragraphs must begin with a salutation; `salutations` counts those before the
+        sentence.
         """
         before = self._salutations[:salutations]
         for index in range(paragraph, len(self._starts)):
@@ -211,7 +202,9 @@ class _Headings:
             if heading := self._heading_in(line):
                 self._headings.append(heading)
                 self._below.append(end)
-        self._people: dict[int, str | None] = {}
+        self._person_in = cache(
+            lambda number: self._find_speaker(self._headings[number], self._below[number])
+        )
 
     def speaker_at(self, start: int) -> str | None:
         """Return the person in the last heading above a sentence."""
@@ -219,10 +212,7 @@ class _Headings:
         line = self._text.rfind("\n", 0, offset) + 1
         if heading := self._heading_in(self._text[line:offset]):  # "# Ann Lee, baker. I call it a theft."
             return self._find_speaker(heading, offset)
-        last = bisect_right(self._below, offset) - 1
-        if last not in self._people:
-            self._people[last] = self._find_speaker(self._headings[last], self._below[last])
-        return self._people[last]
+        return self._person_in(bisect_right(self._below, offset) - 1)
 
     def _heading_in(self, line: str) -> str:
         line = line.strip()
@@ -262,12 +252,6 @@ def _is_signature(text: str, speaker: str | None) -> bool:
     before = _BEFORE_NAME.match(text)
     name = bare_name(speaker or "")
     return bool(before and name and text.startswith(name, before.end()) and not TURN.match(text))
-
-
-def _last_label(labels: Sequence[tuple[int, str | None]], last: int) -> str | None:
-    """Return the last label that starts before an offset: of a mail or a post."""
-    before = [label for start, label in labels if start <= last]
-    return before[-1] if before else None
 
 
 def author_of(passage: Candidate) -> str | None:

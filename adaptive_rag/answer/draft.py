@@ -53,15 +53,10 @@ def ask_to_draft(
     budget: int,
     prompts: str | None = None,
 ) -> Request[DraftAnswer]:
-    """Ask the model for an answer.
+    """Ask the model for an answer from passages, which the prompt numbers in their order.
 
-    Args:
-        asked: the question, and what the model is told in addition to the passages.
-        strategy: names the prompt with the instructions.
-        style: gives the length of the answer, and the instructions if there is no such prompt.
-        passages: the passages, which the prompt numbers in this order.
-        budget: their maximum length in characters.
-        prompts: the folder of the caller's own prompts.
+    The instructions are the strategy's prompt, which may be in the caller's own folder `prompts`, or else
+    those of the style. `budget` is the maximum length of the passages in characters.
     """
     additions = [ONE_SIDED_PROMPT.format(missing=asked.missing_side)] if asked.missing_side else []
     if asked.aspects and not style.views:

@@ -45,10 +45,8 @@ def has_value(text: str) -> bool:
 def grade(text: str, *, in_list: bool = False, begins: bool = False) -> float:
     """Grade how well a text reads as a sentence: 1 for a full one, 0.5 for a readable one, 0 for none.
 
-    Args:
-        text: the text.
-        in_list: whether it is a list item, which may lack its full stop.
-        begins: whether a paragraph begins with it, so that a small letter is no sign of a cut sentence.
+    `in_list`: it is a list item, which may lack its full stop. `begins`: a paragraph begins with it, so that
+    a small letter is no sign of a cut sentence.
     """
     words = re.findall(r"[^\W\d_]+", text)
     letters = sum(map(str.isalpha, text))

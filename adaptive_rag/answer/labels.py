@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
-from adaptive_rag.answer.wording import MONTHS, WEEKDAYS
+from adaptive_rag.answer.word_lists import MONTHS, WEEKDAYS
 from adaptive_rag.text.words import ASKING_WORDS, STOP_WORDS, stem
 
 # "E31", "KR-5001", "KR-F2", "T86-2419"

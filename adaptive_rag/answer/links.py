@@ -88,7 +88,8 @@ def own_addresses(documents: Iterable[Candidate]) -> set[str]:
         if _SUSPECT.search(text) and not is_too_complex(text):
             addresses.update(part.address for part in read_markdown(text) if part.address)
         addresses.add(document["source"])
-        addresses.update(value for value in document["metadata"].values() if _is_address(value))
+        values = document["metadata"].values()
+        addresses.update(value for value in values if isinstance(value, str) and "://" in value)
     return set(map(_normalise, addresses))
 
 
@@ -180,10 +181,6 @@ def _trim(address: str) -> str:
             break
         address = address[:-1]
     return address
-
-
-def _is_address(value: object) -> bool:
-    return isinstance(value, str) and "://" in value
 
 
 def _without_query(address: str) -> str:

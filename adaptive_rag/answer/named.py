@@ -57,12 +57,8 @@ def keep_named(
 ) -> ScoredSentences:
     """Set the scores of the rows and sections to 0 whose siblings the question names.
 
-    A sentence that contains the name keeps its score.
-
-    Args:
-        questions: the question, and the one that it refers to, which counts where the question names nothing.
-        documents: the passages of the sentences.
-        scored: the sentences with their scores.
+    A sentence that contains the name keeps its score. The second of the questions is the one that the first
+    refers to; it counts where the first names nothing.
     """
     names = [
         [

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from itertools import chain, count
+from itertools import accumulate, chain, count
 from typing import Any
 
 import numpy as np
@@ -50,12 +50,8 @@ def read_passages(
 
 def within_budget(candidates: Sequence[Candidate], tokens: int) -> list[Candidate]:
     """Return the first candidates whose texts together fit into a number of tokens, and at least one."""
-    total = 0
-    for i, candidate in enumerate(candidates):
-        total += count_tokens(candidate["text"])
-        if total > tokens and i:
-            return list(candidates[:i])
-    return list(candidates)
+    totals = accumulate(count_tokens(candidate["text"]) for candidate in candidates)
+    return list(candidates[: max(1, sum(total <= tokens for total in totals))])
 
 
 def join_neighbours(ranked: Sequence[Candidate], longest: int = LONGEST) -> list[Candidate]:

@@ -77,12 +77,7 @@ def find_own_words(
     """Return which sentences are the words, on the subject, of the one person whose view a question asks for.
 
     No sentence is, where that person says nothing on it. None where the question asks for nobody's view.
-
-    Args:
-        question: the question.
-        documents: the passages.
-        scored: the sentences of the passages.
-        holders: who speaks in each sentence, or on whom it reports; None where the text does not tell.
+    `holders`: who speaks in each sentence, or on whom it reports; None where the text does not tell.
     """
     if not _HOLDS.search(question) or not _ASKED.search(question):
         return None
@@ -118,13 +113,8 @@ def share_subject(
 ) -> Scores:
     """Return the share of the question's content words that the section of each sentence has.
 
-    Where there are no sections, its paragraph counts. The title of its document counts as well.
-
-    Args:
-        question: the question.
-        documents: the passages.
-        sentences: the sentences of the passages.
-        names: words of the question that are not its subject.
+    Where there are no sections, its paragraph counts. The title of its document counts as well. `names` are
+    words of the question that are not its subject.
     """
     subject = set(terms(question)) - _NO_SUBJECT - set(map(stem, names))
     outlines = [read_outline(document) for document in documents]

@@ -43,12 +43,8 @@ def find_posts(text: str, paragraphs: Sequence[int], *, is_mail: bool) -> list[t
     """Return where each mail or post starts, and its author; None where what follows is nobody's.
 
     Two headers like "Lunch (12:30)" are not enough: without stars, at least half of the posts must be in the
-    first person. One name alone is the header of pages, and a date above a salutation is a letter's.
-
-    Args:
-        text: the text of a passage.
-        paragraphs: where its paragraphs start.
-        is_mail: whether the text is a mail, in which one header may be that of a mail that it quotes.
+    first person. One name alone is the header of pages, and a date above a salutation is a letter's. In a
+    mail, one header may be that of a mail that it quotes. `paragraphs`: where the paragraphs start.
     """
     headers = [(mail.start(), mail.end(), mail["name"]) for mail in _MAIL.finditer(text)]
     rated = [bold for bold in BOLD_LABEL.finditer(text) if STARS.search(bold["label"])]

@@ -42,13 +42,9 @@ class RowConditions:
 
 
 def find_conditions(question: str, asked: set[str], table: WholeTable, flags: bool) -> RowConditions | None:
-    """Find the rows that a question means; None where it may mean others, or no row.
+    """Find the rows that a question with the terms `asked` means; None where it may mean others, or no row.
 
-    Args:
-        question: the question.
-        asked: its terms.
-        table: the table.
-        flags: whether naming a column of "yes" and "no" asks for the rows with "yes".
+    `flags`: whether naming a column of "yes" and "no" asks for the rows with "yes".
     """
     column_terms = set(terms(" ".join(table.columns)))
     cells, cell_terms = _find_cells(question, asked, table)

@@ -38,11 +38,8 @@ def say_row(cells: Sequence[Cell], question: str) -> str:
     """Write a row in words: its name, the cells that the question mentions, and those that it asks for.
 
     A question asks for a cell by the name of its column ("is it in stock"). Where it asks for no cell this
-    way, all are shown.
-
-    Args:
-        cells: the cells; the first one names the row.
-        question: the question on the first line, possibly followed by the subject of an earlier question.
+    way, all are shown. The first cell names the row. The subject of an earlier question may stand below the
+    first line of the question.
     """
     (column, name), *others = cells
     asked_for = _cells_asked_for(others, question.partition("\n")[0])

@@ -66,14 +66,10 @@ def score_sentences(
     sentences: Sequence[AnswerSentence],
     reader: Reader | None,
 ) -> ScoredSentences:
-    """Score the sentences of passages for a question.
+    """Score the sentences of passages for a question, by their cosines with its unit vector without a reader.
 
-    Args:
-        question: the question for the reader, including the question that it refers to.
-        question_vector: the unit vector of the question.
-        documents: the passages, joined or not.
-        sentences: the sentences of the passages, in order.
-        reader: the reader; None to use only the cosines.
+    The question includes the one that it refers to. The sentences are in the order of the passages, which may
+    be joined.
     """
     scores, relevance = np.zeros(len(sentences)), np.zeros(len(sentences))
     if reader is None:
@@ -113,12 +109,9 @@ def read_sides(
 
 
 def blend_sides(probabilities: Scores, tones: Scores, weights: SideWeights = FITTED) -> Scores:
-    """Return the probability of each side by the reader and the tone together; shape (sentences, 3).
+    """Return the probability of each side by the result of `read_sides` and the tones; shape (sentences, 3).
 
-    Args:
-        probabilities: the result of `read_sides`, shape (sentences, 3).
-        tones: the tone of each sentence towards the proposal, shape (sentences,).
-        weights: how much each counts.
+    `tones` has the tone of each sentence towards the proposal, shape (sentences,).
     """
     tone = weights.tone * np.tanh(tones / CLEAR_TONE)
     added = np.stack([-tone, tone + weights.favour, np.full_like(tone, weights.neither)], axis=1)

@@ -8,14 +8,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import chain
+from typing import NamedTuple
 
 import numpy as np
 
 from adaptive_rag.answer.grading import grade, has_value
-from adaptive_rag.answer.outline import Paragraph, paragraph_at, read_outline
+from adaptive_rag.answer.outline import LONGEST_HEADING, Paragraph, paragraph_at, read_outline
 from adaptive_rag.answer.passages import parts_at, text_at
 from adaptive_rag.answer.units import Unit, read_units
-from adaptive_rag.answer.wording import DENIALS, MONTHS, WEEKDAYS
+from adaptive_rag.answer.word_lists import DENIALS, MONTHS, WEEKDAYS
 from adaptive_rag.deadline import in_time
 from adaptive_rag.models.onnx import Vectors
 from adaptive_rag.optional import attempt
@@ -174,10 +175,7 @@ def collect_sentences(passages: Sequence[Candidate], sentences: Sequence[Sentenc
 
     Passages that overlap share sentences. The copy in the better-ranked passage is kept, unless it was cut at
     the border of a chunk. For a question with its answer, only the answer is quoted, but both are compared.
-
-    Args:
-        passages: the passages in rank order.
-        sentences: the sentences of each passage, in the offsets of the passage's own span.
+    The passages are in rank order, and the spans of their sentences have the offsets of the passage's span.
     """
     kept_by_source: dict[tuple[str, int], list[AnswerSentence]] = {}
     for index, passage in enumerate(in_time(passages)):
@@ -221,37 +219,27 @@ def _read_passage(index: int, passage: Candidate, sentences: Sentences) -> Itera
     for position, (start, end) in enumerate(sentences.spans.tolist()):
         if any(start < unit.end and unit.start < end for unit in units):
             continue
-        start, end = max(start, passage["start"], answer), min(end, passage["end"])
-        text = text_at(passage, start, end)
-        sections = (part["section"] for part in parts_at(passage, start, end) if end <= part["end"])
-        heading = _leading_heading(text, next(sections, passage["section"]))
-        bullet = _leading_bullet(text[heading:])
-        mark = text[heading : heading + bullet].strip()
-        list_mark = mark if mark[:-1].isalnum() else mark and "-"
-        text = text[heading + bullet :]
-        start += heading + bullet + len(text) - len(text.lstrip())
-        text = text.strip()
-        skipped, text, closing = _cut_docstring(text)
-        start += skipped
+        piece = _trim(passage, max(start, passage["start"], answer), min(end, passage["end"]))
+        start, text = piece.start, piece.text
         if not any(map(str.isalnum, text)) or _UNFINISHED.match(text) or hides_marker(text):
             continue
         if is_row(text) and start in table_headers:
             continue
-        shown = sub_in_prose(_NOTE_MARK, _without_note, _QUOTE_MARK.sub(" ", text).strip()) + closing
+        shown = sub_in_prose(_NOTE_MARK, _without_note, _QUOTE_MARK.sub(" ", text).strip()) + piece.closing
         vector = np.asarray(sentences.vectors[position], dtype=np.float32)
         if in_question:
             # "Yes, until nine." can only be understood together with its question.
             vector = vector + np.asarray(sentences.vectors[in_question], dtype=np.float32).mean(axis=0)
             vector = vector / np.linalg.norm(vector)
         paragraph = paragraph_at(outline, start)
-        is_value = not bullet and not answer and not shown.endswith((".", "!")) and has_value(shown)
+        is_value = not piece.in_list and not answer and not shown.endswith((".", "!")) and has_value(shown)
         if answer:
             quality = max(grade(shown), 0.6)  # an answer may be short: "At nine."
         elif outline[paragraph].is_heading and not (is_value and re.search(r"\d", _VALUE.split(shown)[-1])):
             quality = 0.0  # "Step 1: Open the box"; not "Deposit: EUR 450"
         else:
-            begins = _begins_below_heading(outline, paragraph, start)
-            quality = grade(shown, in_list=bullet > 0, begins=begins)
+            begins = paragraph > 0 and outline[paragraph - 1].is_heading and start == outline[paragraph].start
+            quality = grade(shown, in_list=piece.in_list, begins=begins)
         is_first = start == answer
         yield AnswerSentence(
             document=index,
@@ -267,13 +255,31 @@ def _read_passage(index: int, passage: Candidate, sentences: Sentences) -> Itera
             standalone=is_value and quality > 0,
             is_value=is_value,
             paragraph=paragraph,
-            list_mark=list_mark,
+            list_mark=piece.list_mark,
         )
 
 
-def _begins_below_heading(outline: Sequence[Paragraph], index: int, start: int) -> bool:
-    """Return whether a sentence is the first one below a heading, where it may begin with a small letter."""
-    return index > 0 and outline[index - 1].is_heading and start == outline[index].start
+class _Piece(NamedTuple):
+    """A sentence without the heading and the bullet in front of it."""
+
+    start: int
+    text: str
+    closing: str  # what closes the docstring that it opens
+    list_mark: str
+    in_list: bool
+
+
+def _trim(passage: Candidate, start: int, end: int) -> _Piece:
+    text = text_at(passage, start, end)
+    sections = (part["section"] for part in parts_at(passage, start, end) if end <= part["end"])
+    heading = _leading_heading(text, next(sections, passage["section"]))
+    bullet = _leading_bullet(text[heading:])
+    mark = text[heading : heading + bullet].strip()
+    list_mark = mark if mark[:-1].isalnum() else mark and "-"
+    text = text[heading + bullet :]
+    start += heading + bullet + len(text) - len(text.lstrip())
+    skipped, text, closing = _cut_docstring(text.strip())
+    return _Piece(start + skipped, text, closing, list_mark, in_list=bullet > 0)
 
 
 def _cut_docstring(text: str) -> tuple[int, str, str]:
@@ -349,7 +355,7 @@ def _leading_heading(text: str, section: str | None) -> int:
     first, newline, rest = text.partition("\n")
     rest = rest.lstrip()
     is_closed = has_value(first) or re.search(r"[.,;:!?\-–]\s*$", first)
-    if newline and rest and len(first) < 80 and not is_closed:
+    if newline and rest and len(first) < LONGEST_HEADING and not is_closed:
         is_capital = [word[0].isupper() for word in re.findall(r"[^\W\d_]{4,}", first)]
         if rest[0].isupper() and is_capital and all(is_capital):
             return len(text) - len(rest)

@@ -9,13 +9,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from pathlib import PurePath
 
 import numpy as np
 
 from adaptive_rag.answer.labels import Label, Mention, find_mentions
 from adaptive_rag.answer.score import ScoredSentences
 from adaptive_rag.answer.sentences import AnswerSentence
+from adaptive_rag.answer.times import title_of
 from adaptive_rag.state import Candidate
 from adaptive_rag.text.places import section_at
 from adaptive_rag.text.words import ASKING_WORDS, stem, terms
@@ -110,13 +110,8 @@ def keep_subjects(
     """Set the scores of the sentences to 0 that are about other things of the kind that a question names.
 
     The probability of an answer is then that of the other sentences. Where no document has the name, and most
-    of the probability is that of other things, the result has the name as `missing`, and all scores.
-
-    Args:
-        questions: the question, and the one that it refers to, which counts where the question names nothing.
-        documents: the passages of the sentences.
-        scored: the sentences with their scores.
-        look_up: finds chunks with a name that the passages do not have.
+    of the probability is that of other things, the result has the name as `missing`, and all scores. The
+    second of the questions is the one that the first refers to; it counts where the first names nothing.
     """
     for names in next(filter(None, map(read_names, questions)), []):
         scored = _keep(names, documents, scored, look_up)
@@ -270,7 +265,7 @@ def _texts_of(document: Candidate) -> Iterator[str]:
 
 def _titles(document: Candidate) -> Iterator[str]:
     yield str(document["metadata"].get("title") or "")
-    yield PurePath(document["source"]).stem.replace("_", " ")
+    yield title_of(document["source"])
 
 
 def _is_found(names: NamedThings, look_up: LookUp) -> bool:

@@ -66,11 +66,9 @@ class Time(NamedTuple):
 
 
 def read_time(text: str, *, years: bool = True) -> Time | None:
-    """Return the first date and the first version of a text; None where it has neither.
+    """Return the first date and version of a text, such as "2.4.0 - 2026-03-14"; None where it has neither.
 
-    Args:
-        text: such as "House Rules 2021" or "2.4.0 - 2026-03-14".
-        years: whether a year alone is a date; in running text, it is often something else.
+    `years`: whether a year alone is a date; in running text, it is often something else.
     """
     date = _DATE.search(text) or (_BARE_YEAR.search(text) if years else None)
     version = _VERSION.search(text)
@@ -92,11 +90,8 @@ def _read_date(match: re.Match[str]) -> tuple[int, ...]:
 def name_without_time(name: str, *, brackets: bool = True) -> str:
     """Return a title or path in lower case, without dates, versions and words of its state.
 
-    "House Rules 2021" and "House_Rules_2024_final" are both "house rules".
-
-    Args:
-        name: the title or path.
-        brackets: whether the name keeps what it has in brackets, as in "Minutes (extraordinary)".
+    "House Rules 2021" and "House_Rules_2024_final" are both "house rules". `brackets`: whether the name keeps
+    what it has in brackets, as in "Minutes (extraordinary)".
     """
     for pattern in (_COPY if brackets else _BRACKETS, _DATE, _BARE_YEAR, _VERSION):
         name = pattern.sub(" ", name)

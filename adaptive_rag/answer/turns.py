@@ -26,7 +26,7 @@ _RESULT = re.compile(
 )
 _TIME = re.compile(r"[ \t]*(?:[-*•] )?\[[^\]\d]*\d")
 _CLOSING_MARKS = {"“": "”", '"': '"', "„": "“", "«": "»"}
-_PARAGRAPH_BREAK = re.compile(r"\n[ \t]*\n")
+PARAGRAPH_BREAK = re.compile(r"\n[ \t]*\n")
 # Minimum number of words after a surname that is known from another text: not "Price: 4.20" for "Mr Price".
 SPOKEN = 3
 # Minimum share of the labels of two words whose text says "I", in a conversation: all in the debate of
@@ -64,13 +64,8 @@ def read_turns(
     """Return the turns of a text in order.
 
     A turn ends at the next label, at the quotation mark that closes it, and at a sentence that reports on
-    somebody or tells the result of the discussion.
-
-    Args:
-        text: the text of a passage.
-        paragraphs: where its paragraphs start.
-        people: the surnames of people in the passages.
-        is_letter: whether one person wrote the text, who may begin paragraphs with "First:".
+    somebody or tells the result of the discussion. Who wrote a letter may begin paragraphs with "First:".
+    `paragraphs`: where the paragraphs start; `people`: the surnames of people in the passages.
     """
     labels = list(_read_labels(text))
     speakers = _name_speakers(text, labels, people, is_letter=is_letter)
@@ -110,7 +105,7 @@ def _read_labels(text: str) -> Iterator[_Label]:
     matches = list(TURN.finditer(text))
     ends = [*(match.start() for match in matches[1:]), len(text)]
     for match, end in zip(matches, ends, strict=False):
-        said = _PARAGRAPH_BREAK.split(text[match.end() : end], maxsplit=1)[0].strip()
+        said = PARAGRAPH_BREAK.split(text[match.end() : end], maxsplit=1)[0].strip()
         begins_line = text[match.start() - 1 : match.start()] in {"", "\n"}
         yield _Label(
             match.start(),
@@ -172,13 +167,10 @@ def _can_be_name(name: str, words: Collection[str]) -> bool:
     return is_plain and may_be_name(name, words)
 
 
-def reported_person(text: str, people: Collection[str], start: int = 0) -> str | None:
-    """Return the person about whom a sentence reports: "Ms Dray" in "Ms Dray says that".
+def reported_person(text: str, people: Collection[str], start: int) -> str | None:
+    """Return the person on whom a sentence that starts at `start` reports: "Ms Dray" in "Ms Dray says that".
 
-    Args:
-        text: the sentence, or a text that contains it.
-        people: the surnames of people, who may be named without a title.
-        start: where the sentence starts in the text.
+    `people` are the surnames of people, who may be named without a title.
     """
     report = REPORT.match(text, start)
     return report["name"] if report and (report["title"] or report["surname"] in people) else None

@@ -12,6 +12,7 @@ from itertools import takewhile
 from typing import TypeAlias
 
 from adaptive_rag.answer.contributions import WRITTEN, author_of
+from adaptive_rag.answer.outline import LONGEST_HEADING
 from adaptive_rag.state import Candidate
 from adaptive_rag.text.speech import Head, read_head
 from adaptive_rag.text.tables import describe_row, find_tables, name_cells
@@ -19,8 +20,6 @@ from adaptive_rag.text.tables import describe_row, find_tables, name_cells
 # Maximum number of characters of a unit, and of the lead-in before it. A longer list is quoted item by item,
 # a longer message sentence by sentence.
 LONGEST_PIECE, LONGEST_LEAD_IN = 400, 200
-# Headings have fewer characters than this.
-LONGEST_TITLE = 80
 # Maximum mean number of words of the items of a list under a heading; longer items are quoted as sentences.
 SHORT_ITEM = 10
 
@@ -55,12 +54,7 @@ _Reader: TypeAlias = Callable[[Candidate, list[tuple[int, int]]], Iterator[Unit]
 
 
 def read_units(passage: Candidate, spans: Sequence[tuple[int, int]]) -> list[Unit]:
-    """Return the units of a passage in order, without overlaps.
-
-    Args:
-        passage: the passage, with its text and metadata.
-        spans: the spans of its sentences, in the offsets of the passage's own span.
-    """
+    """Return the units of a passage in order, without overlaps; `spans` are those of its sentences."""
     text, offset = passage["text"], passage["start"]
     local = [(start - offset, end - offset) for start, end in spans]
     units: list[Unit] = []
@@ -308,7 +302,7 @@ def _title(text: str, start: int, end: int) -> str:
         return ""
     blank_above = not text[:start].endswith("\n") or text[:start].endswith("\n\n")
     blank_below = text[end:].lstrip(" \t").startswith("\n\n")
-    is_title = blank_above and blank_below and len(line) < LONGEST_TITLE and line[:1].isupper()
+    is_title = blank_above and blank_below and len(line) < LONGEST_HEADING and line[:1].isupper()
     return line if is_title else ""
 
 

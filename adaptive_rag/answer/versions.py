@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache, cached_property, lru_cache
 from pathlib import PurePath
 from typing import NamedTuple
@@ -33,7 +33,7 @@ from adaptive_rag.answer.validity import (
     is_retired,
     is_version,
 )
-from adaptive_rag.answer.wording import MONTHS
+from adaptive_rag.answer.word_lists import MONTHS
 from adaptive_rag.state import Candidate, Decision, Phrase
 from adaptive_rag.text.phrases import decide, say
 from adaptive_rag.text.places import place_at, section_at
@@ -88,14 +88,9 @@ def prefer_valid(
 ) -> tuple[ScoredSentences, list[Decision]]:
     """Return the sentences with the scores of replaced ones moved to those that replace them, and why.
 
-    A replaced sentence gets the score -inf. An older one that may still hold gets a caveat.
-
-    Args:
-        question: the question, including the one that it refers to.
-        documents: the passages of the sentences.
-        scored: the sentences with their scores.
-        first_text: returns the beginning of a document by its name; "" where it is unknown.
-        speaker_of: returns the speaker of a sentence by its index.
+    A replaced sentence gets the score -inf. An older one that may still hold gets a caveat. The question
+    includes the one that it refers to. `first_text` returns the beginning of a document by its name, "" where
+    it is unknown; `speaker_of` the speaker of a sentence by its index.
     """
     asked = read_time(question)
     if not scored.sentences or (asked is None and asks_about_past(question)):
@@ -179,6 +174,7 @@ class _Texts:
     scored: ScoredSentences
     first_text: Callable[[str], str]
     speaker_of: Callable[[int], str | None]
+    _times: dict[_Origin, Time | None] = field(default_factory=dict)
 
     def find_replaced(self) -> Iterator[_Pair]:
         """Yield the sentences that are no longer valid, by what the texts say of each other or themselves."""
@@ -192,11 +188,11 @@ class _Texts:
             for new in self._relevant:
                 if self._origins[old] == self._origins[new] or not self._is_restated(old, new):
                     continue
-                if self._is_retired(old) and not self._is_retired(new) and not self.speaker_of(new):
+                if self.speaker_of(new):
+                    continue
+                if self._is_retired(old) and not self._is_retired(new):
                     yield _Pair(old, new, "retired")
-                elif (
-                    self._is_same_series(old, new) and self._supersedes(new, old) and not self.speaker_of(new)
-                ):
+                elif self._is_same_series(old, new) and self._supersedes(new, old):
                     yield _Pair(old, new, "earlier")
 
     @cached_property
@@ -373,10 +369,6 @@ class _Texts:
     @cached_property
     def _asked_words(self) -> set[str]:
         return {term for term in terms(self.question) if not term[0].isdigit()}
-
-    @cached_property
-    def _times(self) -> dict[_Origin, Time | None]:
-        return {}
 
     @cached_property
     def _origins(self) -> list[_Origin]:

@@ -382,11 +382,9 @@ def _set_values(value: Any) -> Any:
 def setting_names() -> list[str]:
     """Return the names of all settings; those in a group are written "group.name"."""
     return [
-        name
+        f"{field}.{part}" if part else field
         for field in Context.model_fields
-        for name in (
-            [f"{field}.{part}" for part in GROUPS[field].model_fields] if field in GROUPS else [field]
-        )
+        for part in (GROUPS[field].model_fields if field in GROUPS else [""])
     ]
 
 
@@ -411,16 +409,13 @@ def explain(error: ValidationError, allowed: Collection[str] = ()) -> str:
         f"{setting} is not usable: expected {' or '.join(dict.fromkeys(messages))}."
         for setting, messages in expected.items()
     ]
-    if allowed:
-        lines += [f"{name!r} cannot be set by a caller." for name in unknown]
-    else:
-        written = _written_names()
-        for name in unknown:
-            first, second, third = map(repr, nearest_names(name, written))
-            lines.append(f"{name!r} is not a setting. Did you mean {first}, {second} or {third}?")
     if unknown and allowed:
+        lines += [f"{name!r} cannot be set by a caller." for name in unknown]
         lines.append(f"The settings are: {', '.join(sorted(allowed))}.")
     elif unknown:
+        for name in unknown:
+            first, second, third = map(repr, nearest_names(name, _written_names()))
+            lines.append(f"{name!r} is not a setting. Did you mean {first}, {second} or {third}?")
         lines.append("All settings: adaptive-rag settings")
     return " ".join(lines)
 

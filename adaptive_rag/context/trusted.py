@@ -17,13 +17,13 @@ from urllib.parse import parse_qs
 
 from pydantic_settings import TomlConfigSettingsSource
 
+from adaptive_rag.context.unknown import ENV_PREFIX
 from adaptive_rag.errors import ConfigurationError
 from adaptive_rag.private import home, make_folder, replace_text
 from adaptive_rag.text.addresses import host_of, is_loopback
 
 VARIABLE = "ADAPTIVE_RAG_TRUST_FOLDER"
 HOW_TO_TRUST = f"look at it, then run: adaptive-rag settings --trust (or set {VARIABLE}=1)"
-_PREFIX = "ADAPTIVE_RAG_"
 _LOCAL_RAY = ("auto", "local")
 _SCHEMES_WITH_A_HOST = frozenset(("http", "https", "postgresql", "postgres", "ray"))
 # Parameters of a PostgreSQL address that name another host than the address itself.
@@ -85,8 +85,8 @@ def risky_variables(variables: Mapping[str, str | None]) -> list[str]:
     return [
         name
         for name, value in variables.items()
-        if not name.startswith(_PREFIX)
-        or name in (VARIABLE, f"{_PREFIX}HOME")
+        if not name.startswith(ENV_PREFIX)
+        or name in (VARIABLE, f"{ENV_PREFIX}HOME")
         or other_hosts({name.lower().rpartition("__")[2]: value})
     ]
 

@@ -23,9 +23,10 @@ PRONOUN = re.compile(
 )
 MODAL = r"(?:do|does|did|can|could|will|would|shall|should|must|may|might)"
 AUXILIARY = rf"(?:is|are|was|were|{MODAL}|has|have|had)"
+QUESTION_WORD = r"(?:who|whom|whose|what|when|where|which|how|why)"
 # "And what did it cost?" has its own verb; "and in 2021?" and "what about the P240?" have none.
 STARTS_WITH_VERB = re.compile(
-    rf"(?:(?:and|but|or|so|also)[, ]+)*(?:who|whom|whose|what|when|where|which|how|why|{AUXILIARY})\b"
+    rf"(?:(?:and|but|or|so|also)[, ]+)*(?:{QUESTION_WORD}|{AUXILIARY})\b"
     r"(?! (?:about|of|if)\b)\W+\w",
     re.IGNORECASE,
 )
@@ -45,11 +46,8 @@ BOUNDED, SAME_WORD_BEFORE, ALIKE = 0.1, 0.15, 0.6
 def fill_ellipsis(question: str, previous: str) -> str:
     """Return the previous question with the part that a follow-up replaces; "" if it replaces none.
 
-    "And to Norway?" after "how much is a parcel to Denmark" gives "how much is a parcel to Norway".
-
-    Args:
-        question: the follow-up, which has no verb of its own.
-        previous: the question before it, complete.
+    "And to Norway?" after "how much is a parcel to Denmark" gives "how much is a parcel to Norway". The
+    follow-up has no verb of its own, and the previous question is complete.
     """
     words = _WORD.findall(_OPENER.sub("", question.strip(), count=1))
     while words and words[-1].lower() in _CLOSERS:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from itertools import groupby
 
 from adaptive_rag.query.ellipsis import (
     AUXILIARY,
@@ -139,19 +138,6 @@ def _without_verb(question: str) -> str:
     return _VERB_LAST.sub(r"\1\2", question)
 
 
-def _has_digit(word: str) -> bool:
-    return any(letter.isdigit() for letter in word)
-
-
-def _find_names(text: str) -> list[str]:
-    """Return the runs of capitalised words, without a word at the start of the text."""
-    words = list(_WORD.finditer(text))
-    runs = groupby(
-        words, key=lambda word: word.start() > 0 and word[0][0].isupper() and not _has_digit(word[0])
-    )
-    return [" ".join(word[0] for word in run) for is_name, run in runs if is_name]
-
-
 def _find_item(question: str, replies: Sequence[Turn]) -> str:
     """Return the content words of the list item in the answer that "the second one" refers to."""
     ordinal = _ORDINAL.search(question)
@@ -166,7 +152,5 @@ def _find_person(question: str, answer: str) -> str:
     """Return the names of the answer's first sentence, where the follow-up says "he" or "her"."""
     if not _PERSON.search(question) or not (spans := sentence_spans(answer)):
         return ""
-    start, end = spans[0]
-    # The leading blank lets a name at the start of the sentence count: "Maria Keller leads it."
-    words = " ".join(_find_names(f" {answer[start:end]}")).split()
-    return " ".join(word for word in words if word.lower() not in STOP_WORDS)
+    words = (word for word in _WORD.findall(answer[slice(*spans[0])]) if word.lower() not in STOP_WORDS)
+    return " ".join(word for word in words if word[0].isupper() and not any(map(str.isdigit, word)))

@@ -12,6 +12,7 @@ from typing import Any
 from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage, convert_to_messages
 
 from adaptive_rag.errors import InputError
+from adaptive_rag.query.ellipsis import AUXILIARY, QUESTION_WORD
 from adaptive_rag.state import InputState, Turn
 from adaptive_rag.text.phrases import english
 from adaptive_rag.text.sentences import sentence_spans
@@ -28,11 +29,7 @@ _COURTESY = """
     helpful helps hi matter question questions same still subject thank thanks today topic welcome
 """
 _WITHOUT_CONTENT = frozenset(stem(word) for word in ASKING_WORDS | set(_COURTESY.split()))
-_STARTS_LIKE_QUESTION = re.compile(
-    r"(?:are|is|am|was|were|do|does|did|have|has|had|can|could|will|would|shall|should|may|might|must"
-    r"|what|which|who|whom|whose|when|where|how|why)\b",
-    re.IGNORECASE,
-)
+_STARTS_LIKE_QUESTION = re.compile(rf"(?:am|{AUXILIARY}|{QUESTION_WORD})\b", re.IGNORECASE)
 # The start of a reply to a question: "Yes", "I am", "In Ohio", "35"; not "In which year".
 _STARTS_LIKE_ANSWER = re.compile(
     r"(?:yes|yeah|yep|yup|no|nope|nah|ok|okay|sure|maybe|perhaps|probably|correct|right|true|exactly|not|none"

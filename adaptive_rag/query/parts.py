@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any
 
 from adaptive_rag.optional import attempt
+from adaptive_rag.query.ellipsis import QUESTION_WORD
 from adaptive_rag.query.follow_up import add_subject
 from adaptive_rag.query.history import full_question, spelt_question
 from adaptive_rag.text.sentences import sentence_spans
@@ -17,26 +18,26 @@ from adaptive_rag.text.words import read_ends, terms
 MOST_PARTS = 3
 
 _CONJUNCTIONS = re.compile(r"^(?:(?:and|but|or|so|also)[, ]+)+", re.IGNORECASE)
-_WH = r"(?:who|whom|whose|what|when|where|which|why|how)"
 _STARTS_LIKE_QUESTION = re.compile(
     r"(?:(?:and|but|or|so|also|please)[, ]+)*(?:tell me |do you know )?"
     r"(?:(?:in|at|on|by|for|from|since|until|to) )?"
-    rf"(?:{_WH}(?:['’]?s)?|is|are|was|were|do|does|did|can|could|will|would|should|must|may|has|have|had)\b",
+    rf"(?:{QUESTION_WORD}(?:['’]?s)?|is|are|was|were|do|does|did|can|could|will|would|should|must|may|has|have|had)\b",
     re.IGNORECASE,
 )
 # "and who runs it", "and at what time", "and can I return it". Not "and has its office in Leeds", where "and"
 # joins two verbs.
 _JOINT = re.compile(
-    rf"[, ]+and (?=(?:(?:in|at|on|by|for|from|since|until|to) )?{_WH}\b"
+    rf"[, ]+and (?=(?:(?:in|at|on|by|for|from|since|until|to) )?{QUESTION_WORD}\b"
     r"|(?:is|are|was|were|do|does|did|has|have|had) (?:i|you|he|she|it|we|they|there)\b"
     r"|(?:can|could|will|would|should|must|may) (?:i|you|he|she|it|we|they|there|the|an?|my|our|your)\b)",
     re.IGNORECASE,
 )
 # "When and where was he born?"
 _TWO_QUESTION_WORDS = re.compile(
-    rf"^(?P<first>{_WH}),? and (?P<second>{_WH}) (?P<rest>\S.*)$", re.IGNORECASE | re.DOTALL
+    rf"^(?P<first>{QUESTION_WORD}),? and (?P<second>{QUESTION_WORD}) (?P<rest>\S.*)$",
+    re.IGNORECASE | re.DOTALL,
 )
-_ENDS_ASKING = re.compile(rf"\b{_WH}$", re.IGNORECASE)
+_ENDS_ASKING = re.compile(rf"\b{QUESTION_WORD}$", re.IGNORECASE)
 # "the man who built the wall and who ...": the second "who" continues the description and asks nothing.
 _RELATIVE = re.compile(r"\w (who|which|that|where|when|what|how|why|whose|whom)\b", re.IGNORECASE)
 

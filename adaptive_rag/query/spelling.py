@@ -6,15 +6,16 @@ A misspelt word is corrected only if the corrected question finds clearly better
 from __future__ import annotations
 
 import difflib
+import lzma
 import re
 from collections.abc import Mapping, Sequence
-from pathlib import PurePath
+from functools import cache
+from pathlib import Path, PurePath
 from typing import NamedTuple
 
 from adaptive_rag.analysis.lexicon import CONTRACTIONS
 from adaptive_rag.deadline import in_time
 from adaptive_rag.models.onnx import load_minilm
-from adaptive_rag.query.english import SHORTEST, is_english, is_everyday
 from adaptive_rag.source import ChunkSource, HoldsWords, ListsSources, SpellsWords
 from adaptive_rag.state import Candidate
 from adaptive_rag.text.words import stem, terms, words
@@ -53,6 +54,17 @@ LONGEST = 40
 # Maximum number of words of one question that are looked up, which bounds the work for a pasted page.
 MOST = 8
 EPSILON = 1e-9
+# English words that are neither everyday words nor forms of one; made by training/english_words.py.
+ENGLISH = Path(__file__).with_name("english_words.txt.xz")
+# Minimum length of a word that can have an ending.
+SHORTEST = 4
+# Endings of inflected words: "approves", "tuesdays" and "classifies" are forms of everyday words, not slips.
+_ENDINGS = (
+    ("ies", "y"),
+    ("ied", "y"),
+    ("ing", "e"),
+    *((ending, "") for ending in ("s", "es", "d", "ed", "r", "er", "ing")),
+)
 
 
 class Spelt(NamedTuple):
@@ -157,10 +169,8 @@ def _split_word(word: str, source: HoldsWords) -> str:
 
     A word with an ending is not split ("hydrated" is not "hydra ted"), nor one that occurs in a file's name.
     """
-    is_everyday_word, file_names = (
-        load_minilm().is_word,
-        source.sources() if isinstance(source, ListsSources) else (),
-    )
+    is_everyday_word = load_minilm().is_word
+    file_names = source.sources() if isinstance(source, ListsSources) else ()
     if (
         len(word) - len(stem(word.lower())) > LETTERS_APART
         or source.holds(word.lower())
@@ -174,3 +184,23 @@ def _split_word(word: str, source: HoldsWords) -> str:
         if all(map(is_everyday_word, pair)) and all(source.holds(part.lower()) for part in pair)
     )
     return " ".join(next(known_pairs, ()))
+
+
+def is_english(word: str) -> bool:
+    """Return whether a word is English: an everyday word, a form of one, or a rarer one ("retard")."""
+    return is_everyday(word) or f"\n{word.lower()}\n".encode() in _rare_words()
+
+
+def is_everyday(word: str) -> bool:
+    """Return whether a word, with or without its ending, is one token of the embedded model's tokenizer."""
+    is_token = load_minilm().is_word
+    if is_token(word):
+        return True
+    lower = word.lower()
+    bases = (lower.removesuffix(ending) + base for ending, base in _ENDINGS if lower.endswith(ending))
+    return any(len(base) >= SHORTEST - 1 and is_token(base) for base in bases)
+
+
+@cache
+def _rare_words() -> bytes:
+    return b"\n" + lzma.decompress(ENGLISH.read_bytes()) + b"\n"

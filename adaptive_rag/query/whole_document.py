@@ -56,10 +56,8 @@ def document_asked_for(
 ) -> str | None:
     """Return the name of the one document that a question asks to summarise; None where there is none.
 
-    Args:
-        question: such as "Summarise the handbook" or "what is in it?".
-        source: the chunks of the documents.
-        titles: the known titles of documents, by the documents' names.
+    Such questions are "Summarise the handbook" and "what is in it?". `titles` has the known titles by the
+    names of the documents.
     """
     match = _ABOUT_DOCUMENT.fullmatch(" ".join(question.lower().replace("’", "'").split()).strip(" .!?"))
     if match is None or not isinstance(source, ChoosesSources):

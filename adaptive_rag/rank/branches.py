@@ -39,9 +39,7 @@ def join_by_rank(hits: Sequence[Hit]) -> list[Candidate]:
     relevance = 10 * joined / best, where joined = sum over the branches of weight / (SMOOTHING + rank) and
     the question's own branch has weight 1: a passage that one sub-question ranks first may be far from the
     question as a whole. Each chunk is labelled with the sub-questions that rank it high, the best rank first.
-
-    Args:
-        hits: the question's own first; the candidates of each hit in the order of relevance to its text.
+    The question's own hit is first; the candidates of each hit are in the order of relevance to its text.
     """
     weights = [1.0 if hit["label"] is None else BRANCH_WEIGHT for hit in hits]
     rankings = [hit["candidates"] for hit in hits]

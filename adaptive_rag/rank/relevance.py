@@ -16,6 +16,7 @@ from adaptive_rag.state import Candidate, Query
 from adaptive_rag.text.vectors import Scores, Vectors, cosines, min_max
 from adaptive_rag.text.words import terms, without_accents
 
+# The fused score has the weight 1; docs/retrieval-experiments.md has what was tried instead.
 SENTENCE_WEIGHT = 0.7
 COVERAGE_WEIGHT = 0.3
 WORDS_WEIGHT = 0.1

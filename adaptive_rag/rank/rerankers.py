@@ -38,10 +38,8 @@ def score_together(
 ) -> Asking[list[Candidate]]:
     """Let a chat model score the first candidates in one call; without its reply, score all of them locally.
 
-    Args:
-        request: the candidates.
-        by_setting: whether the call is made even if the planned calls leave no room for it.
-        locally_because: why no model is asked; "" to use the request's reason, if it has one.
+    `by_setting`: whether the call is made even if the planned calls leave no room for it. `locally_because`:
+    why no model is asked; "" to use the request's reason, if it has one.
     """
     first = _first(request, MODEL_READS)
     [reply] = yield [

@@ -24,7 +24,7 @@ SELECTION_BUDGET = 8_000
 SAME, SOFTNESS = 0.82, 0.04
 DISCOUNT = 0.6  # share of its value that a text loses if it repeats another
 # With a lower weight, diversity costs relevance even if passages do not overlap; with this one, only
-# near-repeats move back.
+# near-repeats move back (docs/retrieval-experiments.md).
 MMR_WEIGHT = 0.95
 SHARPNESS = 3.0  # exponent of relevance: how strictly relevance comes before novelty
 

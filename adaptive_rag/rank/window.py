@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import accumulate
 
 import numpy as np
 
@@ -146,12 +147,8 @@ def window_size(profile: Profile, context: Context, analysis: QueryAnalysis) -> 
 
 def fitting_size(ranked: Sequence[Candidate], budget: ReadingBudget) -> tuple[int, Phrase]:
     """Return how many of the best candidates fit into a budget, and why."""
-    total = size = 0
-    for candidate in ranked[: budget.most]:
-        total += count_tokens(candidate["text"])
-        if total > budget.tokens:
-            break
-        size += 1
+    totals = accumulate(count_tokens(candidate["text"]) for candidate in ranked[: budget.most])
+    size = sum(total <= budget.tokens for total in totals)
     if size < min(budget.least, len(ranked)):
         return min(budget.least, len(ranked)), say("least_of", tokens=budget.tokens)
     return size, say("fits_tokens", tokens=budget.tokens, n=budget.most)

@@ -30,6 +30,13 @@ TALK: list[Turn] = [
         ("Should zoos be closed?", "opinion"),
         ("arguments for and against school uniforms", "opinion"),
         ("should I refinance, given my two loans?", "contextual"),
+        # the first person does not make a question contextual
+        ("how do i boil eggs?", "analytical"),
+        ("How do I change a tyre?", "analytical"),
+        ("Why do we dream?", "analytical"),
+        ("Can you tell me who painted the Mona Lisa?", "factual"),
+        ("my cat stopped eating yesterday, should I call the vet?", "contextual"),
+        ("Do you think I am right that cars should be banned from cities?", "opinion"),
     ],
 )
 def test_plain_questions_get_their_type(question: str, expected: str) -> None:
@@ -86,21 +93,6 @@ def test_a_plain_form_is_judged_firmly(expected: str, least: float, questions: l
         for question, answer in zip(questions, analyse_batch(questions), strict=True)
     }
     assert {question: value for question, value in found.items() if value < least} == {}
-
-
-@pytest.mark.parametrize(
-    ("question", "expected"),
-    [
-        ("how do i boil eggs?", "analytical"),
-        ("How do I change a tyre?", "analytical"),
-        ("Why do we dream?", "analytical"),
-        ("Can you tell me who painted the Mona Lisa?", "factual"),
-        ("my cat stopped eating yesterday, should I call the vet?", "contextual"),
-        ("Do you think I am right that cars should be banned from cities?", "opinion"),
-    ],
-)
-def test_the_first_person_does_not_make_a_question_contextual(question: str, expected: str) -> None:
-    assert analyse(question)["type"] == expected
 
 
 def test_a_context_that_bears_on_the_answer_is_contextual() -> None:

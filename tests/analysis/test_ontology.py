@@ -9,7 +9,7 @@ import pytest
 import adaptive_rag.analysis
 from adaptive_rag.analysis import analyse, format_ontology, load_ontology, suggest_ontology
 from adaptive_rag.analysis.ontology import parse_ontology
-from adaptive_rag.analysis.suggest import find_salient_terms
+from adaptive_rag.analysis.ontology_suggestions import find_salient_terms
 from adaptive_rag.errors import ConfigurationError
 
 AUDIO = Path(adaptive_rag.analysis.__file__).parent / "ontologies" / "audio.yaml"

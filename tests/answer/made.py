@@ -3,11 +3,13 @@
 import re
 import zlib
 from collections.abc import Mapping
+from pathlib import Path
 
 import numpy as np
 
 from adaptive_rag.answer.request import AnswerRequest
 from adaptive_rag.answer.styles import STYLES
+from adaptive_rag.index import Index
 from adaptive_rag.source import Sentences
 from adaptive_rag.text.reading import PassageReading, Reading, Side, Support
 from adaptive_rag.text.sentences import sentence_spans
@@ -48,6 +50,15 @@ def candidate(text, *, source="made.txt", start=0, labels=(), metadata=None):
         "scores": {"dense": 0.5, "sparse": 1.0},
         "labels": list(labels),
     }
+
+
+def build_index(folder: Path, documents: Mapping[str, str]) -> Index:
+    """Index texts, given by the names of their files, in a folder of their own."""
+    (folder / "documents").mkdir()
+    for name, text in documents.items():
+        (folder / "documents" / name).write_text(text, "utf-8")
+    Index.build(folder / "documents", folder / "index")
+    return Index.open(folder / "index")
 
 
 def sentences_of(document):
@@ -109,6 +120,12 @@ def request(question, documents, answers=None, *, style=STYLES["factual"], reade
         reader=reader or ScriptedReader(answers or {}),
         **more,
     )
+
+
+def scored_texts(asked):
+    """Return the sentences that have a score above 0."""
+    scored = asked.scored
+    return [each.text for each, score in zip(scored.sentences, scored.scores, strict=True) if score > 0]
 
 
 def without_markers(answer):

@@ -10,6 +10,7 @@ from adaptive_rag.answer.quotes import WholeAnswer
 from adaptive_rag.answer.table_questions import KINDS, question_kind
 from adaptive_rag.index import Index
 from adaptive_rag.text.phrases import english
+from tests.answer.made import build_index
 
 INVOICES = """Invoice,Supplier,Date,Amount (£),Status
 INV-101,Harbour Paper,2024-01-12,240.50,paid
@@ -43,13 +44,8 @@ EVENTS = """Date,Start,End,Event,Q1 guests,Q2 guests,Indoor
 
 @pytest.fixture(scope="module")
 def index(tmp_path_factory: pytest.TempPathFactory) -> Index:
-    folder = tmp_path_factory.mktemp("tables")
-    (folder / "documents").mkdir()
-    (folder / "documents" / "invoices.csv").write_text(INVOICES, "utf-8")
-    (folder / "documents" / "events.csv").write_text(EVENTS, "utf-8")
-    (folder / "documents" / "prices.md").write_text(PRICES, "utf-8")
-    Index.build(folder / "documents", folder / "index")
-    return Index.open(folder / "index")
+    documents = {"invoices.csv": INVOICES, "events.csv": EVENTS, "prices.md": PRICES}
+    return build_index(tmp_path_factory.mktemp("tables"), documents)
 
 
 def ask(index: Index, question: str, limit: int = 2) -> WholeAnswer | None:
@@ -143,37 +139,29 @@ def test_each_calculation_is_found_by_its_first_word_and_has_a_sentence(name: st
 
 
 def test_the_median_price_is_the_middle_one_and_a_row_of_it_does_not_count(tmp_path: Path) -> None:
-    (tmp_path / "d").mkdir()
     text = "Item,Price\nPump,£90\nBell,£4\nLamp,£12\nMedian,£12\nAverage,£35.33\n"
-    (tmp_path / "d" / "stock.csv").write_text(text, "utf-8")
-    Index.build(tmp_path / "d", tmp_path / "i")
-    found = ask(Index.open(tmp_path / "i"), "what is the median price")
+    found = ask(build_index(tmp_path, {"stock.csv": text}), "what is the median price")
     assert found is not None
     assert found.text.startswith("The median “price” of the 3 rows of stock.csv is £12: Pump £90 [")
     assert found.basis == "median of 'price' over 3 of 3 rows"
 
 
-def test_a_column_of_medians_is_left_to_the_reader(tmp_path: Path) -> None:
-    (tmp_path / "d").mkdir()
-    (tmp_path / "d" / "towns.csv").write_text("Town,Median age\nSaltmere,41\nEbbing,38\n", "utf-8")
-    Index.build(tmp_path / "d", tmp_path / "i")
-    assert ask(Index.open(tmp_path / "i"), "what is the median age in Ebbing?") is None
-
-
-def test_columns_of_several_units_are_not_compared(tmp_path: Path) -> None:
-    (tmp_path / "d").mkdir()
-    text = "Part,Length\nRope,3 m\nCord,40 cm\nWire,2 m\n"
-    (tmp_path / "d" / "parts.csv").write_text(text, "utf-8")
-    Index.build(tmp_path / "d", tmp_path / "i")
-    assert ask(Index.open(tmp_path / "i"), "what is the longest part?") is None
+@pytest.mark.parametrize(
+    ("question", "text"),
+    [
+        ("what is the median age in Ebbing?", "Town,Median age\nSaltmere,41\nEbbing,38\n"),
+        ("what is the longest part?", "Part,Length\nRope,3 m\nCord,40 cm\nWire,2 m\n"),
+    ],
+)
+def test_a_column_of_results_or_of_several_units_is_left_to_the_reader(
+    tmp_path: Path, question: str, text: str
+) -> None:
+    assert ask(build_index(tmp_path, {"table.csv": text}), question) is None
 
 
 def test_of_many_rows_some_are_named_and_the_rest_counted(tmp_path: Path) -> None:
-    (tmp_path / "d").mkdir()
     rows = "".join(f"Tool {n},{n},{'rusty' if n % 2 else 'polished'}\n" for n in range(1, 61))
-    (tmp_path / "d" / "tools.csv").write_text(f"Tool,Price,State\n{rows}", "utf-8")
-    Index.build(tmp_path / "d", tmp_path / "i")
-    index = Index.open(tmp_path / "i")
+    index = build_index(tmp_path, {"tools.csv": f"Tool,Price,State\n{rows}"})
     total = ask(index, "what do all tools cost in total?")
     assert total is not None
     assert "adds up to 1,830 over" in total.text
@@ -187,14 +175,11 @@ def test_of_many_rows_some_are_named_and_the_rest_counted(tmp_path: Path) -> Non
 
 
 def test_rows_are_named_in_words_and_of_many_columns_what_was_asked_is_shown(tmp_path: Path) -> None:
-    (tmp_path / "d").mkdir()
     text = "Sku,Item,Group,Maker,Unit cost,Price\n" + "".join(
         f"HC-{n:03},{item},{group},Tolley,{n},{2 * n}\n"
         for n, (item, group) in enumerate([("Pump", "Tools"), ("Bell", "Extras"), ("Lamp", "Extras")], 1)
     )
-    (tmp_path / "d" / "bicycle stock.csv").write_text(text, "utf-8")
-    Index.build(tmp_path / "d", tmp_path / "i")
-    index = Index.open(tmp_path / "i")
+    index = build_index(tmp_path, {"bicycle stock.csv": text})
     dearest, extras = ask(index, "the most expensive item in stock"), ask(index, "list all extras")
     assert dearest is not None and dearest.text.endswith("highest “price”: Lamp: price 6 [3]")
     assert extras is not None and re.sub(r" \[\d\]", "", extras.text).endswith("Extras:\n- Bell\n- Lamp")
@@ -203,16 +188,13 @@ def test_rows_are_named_in_words_and_of_many_columns_what_was_asked_is_shown(tmp
 
 
 def test_rows_are_those_below_the_named_heading_and_no_sums(tmp_path: Path) -> None:
-    (tmp_path / "d").mkdir()
     months = [("January", 800, 200), ("February", 900, 300)]
     tables = (
         f"## {month}\n\n| Item | Cost | Paid |\n|---|---|---|\n| Rent | {rent} | yes |\n"
         f"| Food | {food} | no |\n| **Total** | {rent + food} | |\n"
         for month, rent, food in months
     )
-    (tmp_path / "d" / "budget.md").write_text("\n".join(tables), "utf-8")
-    Index.build(tmp_path / "d", tmp_path / "i")
-    index = Index.open(tmp_path / "i")
+    index = build_index(tmp_path, {"budget.md": "\n".join(tables)})
     for question, said in [
         ("What is the total cost in January?", "adds up to 1,000 over the 2 rows of budget.md (January)"),
         ("What is the total cost in February?", "adds up to 1,200 over the 2 rows of budget.md (February):"),
@@ -226,10 +208,7 @@ def test_rows_are_those_below_the_named_heading_and_no_sums(tmp_path: Path) -> N
 
 
 def test_cells_without_words_do_not_keep_a_table_from_being_worked_out(tmp_path: Path) -> None:
-    (tmp_path / "d").mkdir()
-    (tmp_path / "d" / "members.csv").write_text("Member,Fee,Paid\nAnn Lee,20,✓\nJo Marsh,30,?\n", "utf-8")
-    Index.build(tmp_path / "d", tmp_path / "i")
-    index = Index.open(tmp_path / "i")
+    index = build_index(tmp_path, {"members.csv": "Member,Fee,Paid\nAnn Lee,20,✓\nJo Marsh,30,?\n"})
     total = ask(index, "what is the total fee?")
     assert total is not None and "adds up to 50" in total.text
 
@@ -263,10 +242,7 @@ REPAIRS = """date,house,work,firm,cost_eur,paid
 def test_rows_are_those_of_the_years_months_names_and_cells_of_the_question(
     tmp_path: Path, question: str, said: str | None
 ) -> None:
-    (tmp_path / "d").mkdir()
-    (tmp_path / "d" / "repair costs 2023 2024.csv").write_text(REPAIRS, "utf-8")
-    Index.build(tmp_path / "d", tmp_path / "i")
-    found = ask(Index.open(tmp_path / "i"), question)
+    found = ask(build_index(tmp_path, {"repair costs 2023 2024.csv": REPAIRS}), question)
     assert (found is None) if said is None else (found is not None and said in found.text)
 
 
@@ -291,7 +267,6 @@ def test_rows_are_those_of_the_years_months_names_and_cells_of_the_question(
 def test_of_several_tables_the_one_whose_names_fit_is_read(
     tmp_path: Path, question: str, said: str | None
 ) -> None:
-    (tmp_path / "d").mkdir()
     parts = "P-1 | Pump | 596\nP-2 | Pump, large | 1286\nP-3 | Door seal | 98\nP-4 | Pump oil | 9"
     lists = (
         "# Spare part prices\n\n## Parts\n\n| Code | Description | Price |\n|---|---|---|\n"
@@ -300,17 +275,12 @@ def test_of_several_tables_the_one_whose_names_fit_is_read(
         "| P-1 | 50 | piece |\n| P-2 | 90 | piece |\n"
     )
     stock = "Part,Description,On hand\nP-1,Pump,5\nP-3,Door seal,7\n"
-    (tmp_path / "d" / "price list.md").write_text(lists, "utf-8")
-    (tmp_path / "d" / "stock.csv").write_text(stock, "utf-8")
-    Index.build(tmp_path / "d", tmp_path / "i")
-    found = ask(Index.open(tmp_path / "i"), question)
+    found = ask(build_index(tmp_path, {"price list.md": lists, "stock.csv": stock}), question)
     assert (found is None) if said is None else (found is not None and said in found.text)
 
 
 def test_a_row_named_by_a_date_is_shown_with_its_texts(tmp_path: Path) -> None:
-    (tmp_path / "d").mkdir()
     repairs = "2023-02-14,boiler,Pavo,42,no\n2024-01-11,boiler,Pavo,21,yes\n2024-02-11,roof,Elm,7,yes\n"
-    (tmp_path / "d" / "repairs.csv").write_text(f"date,work,firm,cost,paid\n{repairs}", "utf-8")
-    Index.build(tmp_path / "d", tmp_path / "i")
-    dearest = ask(Index.open(tmp_path / "i"), "most expensive repair")
+    index = build_index(tmp_path, {"repairs.csv": f"date,work,firm,cost,paid\n{repairs}"})
+    dearest = ask(index, "most expensive repair")
     assert dearest is not None and ": 2023-02-14: work boiler, firm Pavo, cost 42" in dearest.text

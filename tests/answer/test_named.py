@@ -3,7 +3,7 @@
 import pytest
 
 from adaptive_rag.answer.compose import extract_answer
-from tests.answer.made import candidate, request
+from tests.answer.made import candidate, request, scored_texts
 
 CHANGES = {
     "2.4.0 - 2026-03-14": "Exports are written as Parquet files.",
@@ -65,8 +65,7 @@ def sections(texts):
     ],
 )  # fmt: skip
 def test_the_siblings_of_what_a_question_names_do_not_answer(question, document, kept, dropped) -> None:
-    scored = request(question, [document], {text: 0.1 for text in [*kept, *dropped]}).scored
-    texts = [each.text for each, score in zip(scored.sentences, scored.scores, strict=True) if score > 0]
+    texts = scored_texts(request(question, [document], {text: 0.1 for text in [*kept, *dropped]}))
     assert all(any(part in text for text in texts) for part in kept)
     assert not any(part in text for text in texts for part in dropped)
 
@@ -80,9 +79,8 @@ def test_a_follow_up_may_name_another_one() -> None:
 
 
 def test_the_score_of_a_heading_passes_the_headings_below_it() -> None:
-    scored = request("What changed?", [sections(CHANGES)], {"## 2.3.0": 0.4}).scored
-    [text] = [each.text for each, score in zip(scored.sentences, scored.scores, strict=True) if score > 0]
-    assert text == "The editor has a dark theme at last."
+    asked = request("What changed?", [sections(CHANGES)], {"## 2.3.0": 0.4})
+    assert scored_texts(asked) == ["The editor has a dark theme at last."]
 
 
 def test_a_follow_up_that_asks_for_the_others_keeps_them() -> None:
@@ -99,15 +97,14 @@ def test_sections_below_the_named_one_answer_too() -> None:
         "4.1 Late": "A late fee is nine pounds.",
         "5 Dogs": "Dogs may swim.",
     }
-    scored = request("What does section 4 say?", [sections(rules)], {"fee": 0.3, "Dogs": 0.3}).scored
-    texts = [each.text for each, score in zip(scored.sentences, scored.scores, strict=True) if score > 0]
+    texts = scored_texts(request("What does section 4 say?", [sections(rules)], {"fee": 0.3, "Dogs": 0.3}))
     assert any("late" in text for text in texts) and not any("Dogs" in text for text in texts)
 
 
 def test_the_score_of_a_fragment_passes_to_no_other_section() -> None:
     text = sections({"4.1": "See 4.2!", "4.0": "The scale was wrong before this version."})
-    scored = request("Which version fixed it?", [text], {"See 4.2!": 0.8}).scored
-    assert not any("scale" in s.text and v > 0 for s, v in zip(scored.sentences, scored.scores, strict=True))
+    found = scored_texts(request("Which version fixed it?", [text], {"See 4.2!": 0.8}))
+    assert not any("scale" in sentence for sentence in found)
 
 
 def test_a_short_item_with_a_code_is_quoted() -> None:

@@ -17,6 +17,7 @@ from adaptive_rag.index import Index
 from adaptive_rag.index.memory import MemoryIndex
 from adaptive_rag.query.whole_document import document_asked_for, heading_asked_for
 from adaptive_rag.text.markers import find_markers
+from tests.answer.made import build_index
 
 STAFF = """# Staff handbook
 
@@ -28,18 +29,10 @@ Sick pay is paid for six weeks. Tell the office before nine.
 """
 
 
-def build(folder: Path, **documents: str) -> Index:
-    (folder / "documents").mkdir()
-    for name, text in documents.items():
-        (folder / "documents" / name.replace("__", ".")).write_text(text, "utf-8")
-    Index.build(folder / "documents", folder / "index")
-    return Index.open(folder / "index")
-
-
 @pytest.fixture(scope="module")
 def index(tmp_path_factory: pytest.TempPathFactory) -> Index:
     plain = " ".join(f"Boats of kind {n} leave at {n} o'clock." for n in range(1, 200))
-    return build(tmp_path_factory.mktemp("kb"), staff__md=STAFF, ferry_times__txt=plain)
+    return build_index(tmp_path_factory.mktemp("kb"), {"staff.md": STAFF, "ferry_times.txt": plain})
 
 
 def name_of(index: Index, document: str) -> str:
@@ -77,7 +70,7 @@ def test_other_questions_ask_for_no_document(index: Index, question: str) -> Non
 
 
 def test_the_only_document_may_be_pointed_at(tmp_path: Path) -> None:
-    index = build(tmp_path, staff__md=STAFF)
+    index = build_index(tmp_path, {"staff.md": STAFF})
     answer = (
         build_graph()
         .compile()
@@ -117,7 +110,7 @@ def test_of_a_long_document_the_upper_sections_are_told(tmp_path: Path) -> None:
         "# Part {n}\n\nThe marsh was drained in year {n}.\n\n## Detail\n\nThe pumps of year {n} ran on oil.\n"
     )
     parts = [part.format(n=n) for n in range(1, 31)]
-    index = build(tmp_path, book__md="\n\n".join(parts))
+    index = build_index(tmp_path, {"book.md": "\n\n".join(parts)})
     overview = outline_document(name_of(index, "book.md"), index)
     assert overview is not None
     assert overview.text.count("\n- **") == SECTIONS
@@ -126,14 +119,14 @@ def test_of_a_long_document_the_upper_sections_are_told(tmp_path: Path) -> None:
 
 
 def test_a_document_of_nothing_to_read_has_no_overview(tmp_path: Path) -> None:
-    index = build(tmp_path, numbers__txt="1 2 3\n\n4 5 6\n")
+    index = build_index(tmp_path, {"numbers.txt": "1 2 3\n\n4 5 6\n"})
     assert outline_document(name_of(index, "numbers.txt"), index) is None
 
 
 @pytest.mark.parametrize("tokens", [300, 6000])
 def test_markers_count_what_is_given_however_little_a_model_may_read(tmp_path: Path, tokens: int) -> None:
     part = "# Part {n}\n\n" + "The marsh was drained in year {n}. " * 30
-    index = build(tmp_path, book__md="\n\n".join(part.format(n=n) for n in range(1, 9)))
+    index = build_index(tmp_path, {"book.md": "\n\n".join(part.format(n=n) for n in range(1, 9))})
     context = Context(index=index, answers={"context_tokens": tokens})
     answer = build_graph().compile().invoke({"question": "Summarise this document"}, context=context)
     assert len(answer["citations"]) == 8
@@ -156,7 +149,7 @@ def test_a_document_without_text_has_no_overview() -> None:
 
 def test_of_a_table_its_size_and_columns_are_told(tmp_path: Path) -> None:
     rows = "".join(f"Boat {name},{number},{number + 4} m\n" for number, name in enumerate("ABCDEFGH", 1))
-    index = build(tmp_path, boats__csv=f"Name,Crew,Length\n{rows}")
+    index = build_index(tmp_path, {"boats.csv": f"Name,Crew,Length\n{rows}"})
     told = outline_document(name_of(index, "boats.csv"), index)
     assert told is not None
     assert told.text == (
@@ -185,8 +178,8 @@ def test_all_documents_are_told_by_how_each_begins(index: Index, question: str) 
 
 
 def test_of_many_documents_some_are_told_and_their_number_is_said(tmp_path: Path) -> None:
-    many = {f"n{number:02}__md": f"# Letter {number}\n\nThe boats leave at noon.\n" for number in range(30)}
-    overview = outline_documents(build(tmp_path, **many))
+    many = {f"n{number:02}.md": f"# Letter {number}\n\nThe boats leave at noon.\n" for number in range(30)}
+    overview = outline_documents(build_index(tmp_path, many))
     assert overview is not None
     assert overview.text.startswith(f"How {DOCUMENTS} of the 30 documents begin:\n\n**n00.md**\n- ")
     assert overview.text.count("**n") == DOCUMENTS and "**n29.md**" not in overview.text
@@ -195,7 +188,8 @@ def test_of_many_documents_some_are_told_and_their_number_is_said(tmp_path: Path
 
 def test_an_overview_shows_no_image_tag_or_false_marker(tmp_path: Path) -> None:
     harmful = "![a valve](https://t.example/p.png?u=1) and <img src=https://t.example/a> wait for the siren."
-    index = build(tmp_path, a__md=f"# Start [2]\n\nOpen {harmful}\n\n# End\n\nClose the valve at night.\n")
+    text = f"# Start [2]\n\nOpen {harmful}\n\n# End\n\nClose the valve at night.\n"
+    index = build_index(tmp_path, {"a.md": text})
     overview = outline_document(name_of(index, "a.md"), index)
     assert overview is not None
     assert "![" not in overview.text and "<img" not in overview.text

@@ -7,7 +7,7 @@ import pytest
 from adaptive_rag.answer.compose import answer_locally
 from adaptive_rag.answer.evidence import judge_evidence, say_abstention
 from adaptive_rag.text.phrases import text_of
-from tests.answer.made import ScriptedReader, candidate, request
+from tests.answer.made import ScriptedReader, candidate, request, scored_texts
 
 FREEZERS = "| Data | Tarn 86 | Tarn 40 |\n|--|--|--|\n| Noise | 47 dB | 42 dB |\n"
 GENERAL = candidate(
@@ -78,14 +78,14 @@ def test_a_sentence_below_the_heading_of_another_thing_does_not_answer() -> None
 
 @pytest.mark.parametrize("question", ["What does E31 mean?", "E31", "explain e31", "part for E31"])
 def test_the_row_that_begins_with_a_code_answers_what_it_is(question: str) -> None:
-    scored = request(question, [CODES], {"ignore": 0.6, "Gas": 0.1, "old": 0.1}).scored
-    [text] = [each.text for each, score in zip(scored.sentences, scored.scores, strict=True) if score > 0]
+    [text] = scored_texts(request(question, [CODES], {"ignore": 0.6, "Gas": 0.1, "old": 0.1}))
     assert text.startswith("E31: ")
 
 
 def test_other_words_of_the_question_keep_what_only_mentions_a_code() -> None:
-    scored = request("What must I not ignore, E31?", [CODES], {"ignore": 0.6, "Gas": 0.1}).scored
-    assert sum(score > 0 for score in scored.scores) == 2
+    assert (
+        len(scored_texts(request("What must I not ignore, E31?", [CODES], {"ignore": 0.6, "Gas": 0.1}))) == 2
+    )
 
 
 def test_a_second_question_is_not_answered_without_the_subject_of_the_first() -> None:

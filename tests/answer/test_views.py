@@ -24,9 +24,10 @@ CHANCES = {"glad": 0.2, "wakes": 0.2, "opinion": 0.2, "nurses": 0.1, "stop it": 
 FERRY = "What do people think of the night ferry?"
 
 
-def answer(question: str, document=DEBATE, sides=SIDES, **more):
-    reader = ScriptedReader(CHANCES, sides=sides)
-    return extract_answer(request(question, [document], reader=reader, style=OPINION_STYLE, **more)).text
+def answer(question: str, *documents, chances=CHANCES, sides=SIDES, style=OPINION_STYLE, **more):
+    reader = ScriptedReader(chances, sides=sides)
+    asked = request(question, documents or [DEBATE], reader=reader, style=style, **more)
+    return extract_answer(asked).text
 
 
 def test_each_side_has_its_views() -> None:
@@ -70,8 +71,7 @@ def test_in_a_debate_only_what_shares_the_subject_is_quoted() -> None:
         "Cy Marsh: I ask for a lamp at the pier."
     )
     chances = {"glad": 0.2, "stop": 0.2, "lamp": 0.2}
-    asked = request(FERRY, [minutes], chances, style=OPINION_STYLE)
-    text = extract_answer(asked).text
+    text = answer(FERRY, minutes, chances=chances, sides={})
     assert "Ann Reed" in text and "Bo Lund" in text and "Cy Marsh" not in text
 
 
@@ -81,8 +81,8 @@ def test_a_speaker_is_quoted_with_what_they_think_rather_than_with_a_fact() -> N
         "Bo Lund: The night ferry is late. The night ferry runs at ten because the tide is high."
     )
     chances = {"900": 0.2, "worth": 0.1, "late": 0.2, "tide": 0.1}
-    asked = request(FERRY, [speech], chances, style=replace(OPINION_STYLE, extent="sentence"))
-    assert extract_answer(asked).text == (
+    style = replace(OPINION_STYLE, extent="sentence")
+    assert answer(FERRY, speech, chances=chances, sides={}, style=style) == (
         "- Ann Reed: “I think the night ferry is worth it.” [1]\n"
         "- Bo Lund: “The night ferry runs at ten because the tide is high.” [1]"
     )
@@ -95,8 +95,7 @@ def test_headings_values_and_bare_assent_are_no_views() -> None:
     )
     plain = candidate("Night ferry: The rules\n\nNight ferry: 9 pounds\n\nI would not stop the night ferry.")
     chances = {"joy": 0.3, "me too": 0.2, "wakes": 0.2, "rules": 0.4, "9 pounds": 0.3, "not stop": 0.2}
-    asked = request(FERRY, [chat, plain], chances, style=OPINION_STYLE)
-    text = extract_answer(asked).text
+    text = answer(FERRY, chat, plain, chances=chances, sides={})
     assert "joy" in text and "wakes" in text
     assert not any(words in text for words in ("me too", "rules", "9 pounds"))
 
@@ -108,8 +107,8 @@ def test_what_a_speaker_answers_to_is_not_quoted_as_theirs() -> None:
         metadata={"from": "Bo Lund", "subject": "Night ferry"},
     )
     chances = {"worth": 0.4, "glad": 0.2}
-    asked = request(FERRY, [reply, DEBATE], chances, style=OPINION_STYLE)
-    assert extract_answer(asked).text.startswith("- Bo Lund: “It is slow, but I think it is worth it.” [1]")
+    text = answer(FERRY, reply, DEBATE, chances=chances, sides={})
+    assert text.startswith("- Bo Lund: “It is slow, but I think it is worth it.” [1]")
 
 
 def test_where_no_sentence_takes_a_side_what_answers_is_quoted_without_heads() -> None:
@@ -120,15 +119,14 @@ def test_where_no_sentence_takes_a_side_what_answers_is_quoted_without_heads() -
 
 def test_one_sided_documents_are_said_to_be_so() -> None:
     praise = candidate("A night ferry saves lives. A night ferry makes the islanders glad of it.")
-    text = answer(FERRY, praise, {"saves": "for", "glad": "for"}, missing_side="against")
+    text = answer(FERRY, praise, sides={"saves": "for", "glad": "for"}, missing_side="against")
     assert text.startswith(english()[ONE_SIDED["against"]])
 
 
 @pytest.mark.parametrize("times", [3, 30])
 def test_an_answer_of_views_has_a_bounded_number_of_words(times: int) -> None:
     views = candidate(" ".join(f"The ferry number {n} wakes the quay with noise." for n in range(times)))
-    sides = {"wakes": "against"}
-    text = answer(FERRY, views, sides)
+    text = answer(FERRY, views, sides={"wakes": "against"})
     assert 0 < len(text.split()) < OPINION_STYLE.words + 30
 
 
@@ -139,12 +137,10 @@ def test_a_speaker_is_quoted_with_what_belongs_to_it_and_only_on_the_matter() ->
         '> "The hut is the best of this club." – Tobias\n'
     )
     chances = {"become a race": 0.5, "keep it up": 0.3, "hut": 0.001}
-    said = extract_answer(
-        request("What is said of the fast walks?", [candidate(survey)], chances, style=OPINION_STYLE)
-    )
-    assert "Elke: “The fast walks have become a race. I no longer dare to come.” [1]" in said.text
-    assert "Dario: “Finally walks with speed! Please keep it up.” [1]" in said.text
-    assert "Tobias" not in said.text and ">" not in said.text
+    text = answer("What is said of the fast walks?", candidate(survey), chances=chances, sides={})
+    assert "Elke: “The fast walks have become a race. I no longer dare to come.” [1]" in text
+    assert "Dario: “Finally walks with speed! Please keep it up.” [1]" in text
+    assert "Tobias" not in text and ">" not in text
 
 
 def test_the_tasks_in_a_list_are_nobodys_words() -> None:

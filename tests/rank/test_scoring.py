@@ -56,22 +56,18 @@ def test_equal_scores_of_the_model_leave_the_order_to_the_local_score():
     assert second > first
 
 
-def test_a_candidate_that_the_model_did_not_score_is_placed_by_the_line_through_the_others():
-    candidates = [candidate(n) for n in (1, 2, 3, 4)]
-    scores = join_scores(candidates, [8.0, 6.0, 4.0, 5.0], [judged(1, 7), judged(2, 5), judged(3, 3)])
-    assert scores[3] == pytest.approx(0.6 * 4 + 0.4 * 5)
-
-
-def test_a_guess_is_no_higher_than_what_the_model_gave_its_best():
-    candidates = [candidate(n) for n in (1, 2, 3, 4)]
-    scores = join_scores(candidates, [6.0, 5.0, 4.0, 10.0], [judged(1, 7), judged(2, 5), judged(3, 3)])
-    assert scores[3] == pytest.approx(0.6 * 7 + 0.4 * 10)
-
-
-def test_where_the_model_contradicts_the_local_order_the_rest_lie_in_the_middle():
-    candidates, local = [candidate(n) for n in (1, 2, 3, 4)], [6.0, 5.0, 4.0, 10.0]
-    scores = join_scores(candidates, local, [judged(1, 3), judged(2, 5), judged(3, 7)])
-    assert scores[3] == pytest.approx(0.6 * 5 + 0.4 * 10)
+@pytest.mark.parametrize(
+    ("local", "by_model", "estimate"),
+    [
+        ([8.0, 6.0, 4.0, 5.0], [7, 5, 3], 4),  # on the line through the others
+        ([6.0, 5.0, 4.0, 10.0], [7, 5, 3], 7),  # no higher than what the model gave its best
+        ([6.0, 5.0, 4.0, 10.0], [3, 5, 7], 5),  # in the middle, where the model contradicts the local order
+    ],
+)
+def test_the_score_of_a_candidate_that_the_model_did_not_score_is_estimated(local, by_model, estimate):
+    found = [judged(number, score) for number, score in enumerate(by_model, start=1)]
+    scores = join_scores([candidate(n) for n in (1, 2, 3, 4)], local, found)
+    assert scores[3] == pytest.approx(0.6 * estimate + 0.4 * local[3])
 
 
 def test_without_scores_of_a_model_the_local_scores_stand():
@@ -95,9 +91,7 @@ LOCAL = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]
 POOL = [candidate(n) for n in range(1, 7)]
 
 
-def rerank(
-    name: str, *results: Any, k: int = 2, pool: Any = POOL, **more: Any
-) -> tuple[list[Candidate], Any]:
+def rerank(name: str, *results: Any, **more: Any) -> tuple[list[Candidate], Any]:
     """Return what a reranker makes of the pool, and what it requested."""
     request = RerankRequest("How long?", "I rent.", POOL, 2, lambda: list(LOCAL), Context(), **more)
     return finish(RERANKERS[name].rerank(request), *results)
@@ -205,15 +199,12 @@ def scored(id_: str, text: str, fused: float) -> Candidate:
     return {**candidate(1, text), "id": id_, "scores": {"dense": fused, "sparse": 0.0, "fused": fused}}
 
 
-def context_with(folder: Path, **scoring: Any) -> Context:
-    return make_context(retrieval={"reranker_model": str(folder)}, scoring=scoring)
-
-
 def cross_encode(
-    folder: Path, candidates: list[Candidate], k: int = 4, context: str = ""
+    folder: Path, candidates: list[Candidate], context: str = "", **scoring: Any
 ) -> tuple[list[Candidate], list[str]]:
     """Return what the cross-encoder makes of candidates, and what it says of it."""
-    request = RerankRequest(QUESTION, context, candidates, k, list, context_with(folder))
+    settings = make_context(retrieval={"reranker_model": str(folder)}, scoring=scoring)
+    request = RerankRequest(QUESTION, context, candidates, 4, list, settings)
     ranked, requests = finish(RERANKERS["cross-encoder"].rerank(request))
     assert all(request.step == "score" for request in requests)
     return ranked, [request.locally_because for request in requests]
@@ -244,8 +235,7 @@ def test_the_users_context_is_read_beside_the_question(tmp_path, nothing_loaded)
 def test_the_weight_of_the_cross_encoder_is_a_setting(tmp_path, nothing_loaded):
     write_cross_encoder(tmp_path, QUESTION, *PASSAGES)
     given = [scored("a", "herring", 1.0), scored("b", "the sea wall is long", 0.0)]
-    request = RerankRequest(QUESTION, "", given, 4, list, context_with(tmp_path, weight=0.1))
-    ranked, _ = finish(RERANKERS["cross-encoder"].rerank(request))
+    ranked, _ = cross_encode(tmp_path, given, weight=0.1)
     assert [c["id"] for c in ranked] == ["a", "b"]
     assert ranked[0]["scores"]["relevance"] == pytest.approx(10 * (0.1 * sigmoid(-3) + 0.9), abs=1e-3)
 

@@ -149,6 +149,11 @@ TEXTS = [
 ]
 
 
+@pytest.fixture(scope="module")
+def index() -> MemoryIndex:
+    return MemoryIndex.from_texts(TEXTS)
+
+
 def ranked(index: MemoryIndex) -> list[Candidate]:
     [found] = index.search(["flood"], limit=len(TEXTS))
     in_order = sorted(found, key=lambda candidate: candidate["id"])
@@ -159,27 +164,20 @@ def texts(candidates: list[Candidate]) -> list[str]:
     return [candidate["text"].split()[0] for candidate in candidates]
 
 
-def test_the_last_place_goes_to_what_the_situation_calls_for() -> None:
-    index = MemoryIndex.from_texts(TEXTS)
+def test_the_last_place_goes_to_what_the_situation_calls_for(index: MemoryIndex) -> None:
     ordered = reserve_for_context(index, "I am a farmer with forty sheep.", ranked(index), 4)
     assert texts(ordered)[:4] == ["Know", "Keep", "Write", "Farmers"]
     assert len({candidate["id"] for candidate in ordered}) == len(TEXTS)
-
-
-def test_another_situation_gets_another_passage() -> None:
-    index = MemoryIndex.from_texts(TEXTS)
     assert texts(reserve_for_context(index, "I run a hotel.", ranked(index), 4))[3] == "Guests"
 
 
-def test_the_first_places_stay_with_the_question_whatever_the_situation() -> None:
-    index = MemoryIndex.from_texts(TEXTS)
+def test_the_first_places_stay_with_the_question_whatever_the_situation(index: MemoryIndex) -> None:
     before = texts(ranked(index))
     for situation in ("I like jazz.", "I am a farmer.", "?"):
         assert texts(reserve_for_context(index, situation, ranked(index), 4))[:3] == before[:3]
 
 
-def test_too_few_places_or_candidates_change_nothing() -> None:
-    index = MemoryIndex.from_texts(TEXTS)
+def test_too_few_places_or_candidates_change_nothing(index: MemoryIndex) -> None:
     candidates = ranked(index)
     assert reserve_for_context(index, "I am a farmer.", candidates, 3) == candidates
     assert reserve_for_context(index, "I am a farmer.", candidates[:3], 4) == candidates[:3]

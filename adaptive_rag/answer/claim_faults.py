@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Sequence
 
+from adaptive_rag.answer.claim_additions import foreign_numbers, foreign_words
+from adaptive_rag.answer.claim_exchanges import exchanged_words, other_roles, put_elsewhere
 from adaptive_rag.answer.claims import NEAR, CitedSentences, Token, read_tokens, retells
-from adaptive_rag.answer.exchanges import exchanged_words, other_roles, put_elsewhere
-from adaptive_rag.answer.foreign import foreign_numbers, foreign_words
-from adaptive_rag.answer.wording import ANTONYMS, HARMLESS, HEDGES, INDIRECT_DENIALS, SCOPES
+from adaptive_rag.answer.word_lists import ANTONYMS, HARMLESS, HEDGES, INDIRECT_DENIALS, SCOPES
 
 # Remarks about what the user said themselves need no passage: ", which you say you are not".
 _ABOUT_USER = re.compile(

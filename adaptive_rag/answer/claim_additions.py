@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Sequence
 from itertools import combinations
 
 from adaptive_rag.answer.claims import MOSTLY, CitedSentences, Token, contains_form, number_unit, retells
-from adaptive_rag.answer.wording import AFTER_A_VERB, BEFORE_A_PREDICATE, RECKONING, REPORTING, UNITS
+from adaptive_rag.answer.word_lists import AFTER_A_VERB, BEFORE_A_PREDICATE, RECKONING, REPORTING, UNITS
 from adaptive_rag.text.words import ASKING_WORDS
 
 
@@ -96,12 +96,9 @@ def _counts_own_items(claim: Sequence[Token], index: int) -> bool:
 def _is_derived(number: str, claim_numbers: Collection[str], near: Collection[str]) -> bool:
     """Return whether a number follows from two others: "23 days, from 4 to 26 July", "15 pounds less".
 
-    Args:
-        number: the number.
-        claim_numbers: the other numbers of its claim; it may be the sum or the difference of two of them, or
-            a percentage ("23.40 pounds, 40 percent less than 39").
-        near: the numbers of the sentences that the claim rests on, if the claim calculates; it may be the sum
-            or the difference of two of them.
+    It may be the sum or the difference of two other numbers of its claim, or a percentage ("23.40 pounds, 40
+    percent less than 39"), or the sum or the difference of two numbers of `near`: those of the sentences that
+    the claim rests on, if it calculates.
     """
     results = [result for a, b in combinations(_values(near), 2) for result in (a + b, abs(a - b))]
     for a, b in combinations(_values(claim_numbers), 2):

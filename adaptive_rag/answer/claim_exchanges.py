@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from adaptive_rag.answer.claims import NEAR, CitedSentences, Token, contains_form, number_unit, retells
-from adaptive_rag.answer.wording import MONTHS, UNITS, WEEKDAYS
+from adaptive_rag.answer.word_lists import MONTHS, UNITS, WEEKDAYS
 
 # A name is misplaced where another name's sentence has this many more of the words that the claim says about
 # it. One word more may be chance (the train half of `benchmarks.grounding`).

@@ -1,4 +1,4 @@
-"""Word lists for comparing a claim with its passages, from `wording.toml`."""
+"""Word lists for comparing a claim with its passages, from `word_lists.toml`."""
 
 from __future__ import annotations
 
