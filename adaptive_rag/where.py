@@ -148,7 +148,8 @@ class Where:
         def mask(predicate: Predicate) -> Mask:
             return predicate.mask(columns.values(predicate.field))
 
-        return self.build(columns.kinds(), mask, _all, _any, operator.invert)
+        every, some = np.logical_and.reduce, np.logical_or.reduce
+        return self.build(columns.kinds(), mask, every, some, operator.invert)
 
     def build(
         self,
@@ -319,14 +320,6 @@ def _make_mask(values: list[Any], holds: Callable[[Any], Any]) -> Mask:
         dtype=np.bool_,
         count=len(values),
     )
-
-
-def _any(masks: list[Mask]) -> Mask:
-    return np.asarray(np.stack(masks).any(axis=0))
-
-
-def _all(masks: list[Mask]) -> Mask:
-    return np.asarray(np.stack(masks).all(axis=0))
 
 
 def _flat(values: list[Any]) -> list[Any]:

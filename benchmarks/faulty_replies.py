@@ -257,10 +257,7 @@ REDIRECT = send(
     b"HTTP/1.1 307 Moved\r\nLocation: /v1/chat/completions\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
 )
 # Responses that only the user can do something about.
-RAISED: dict[str, Wire] = {
-    "401": error("401 Unauthorized"),
-    "404": error("404 Not Found"),
-}
+RAISED: dict[str, Wire] = {"401": error("401 Unauthorized"), "404": error("404 Not Found")}
 
 
 # --- models that fail by themselves ---

@@ -18,7 +18,7 @@ import sys
 import tarfile
 import zipfile
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TypeAlias
 
@@ -113,11 +113,12 @@ SAVED: dict[str, Maker] = {
 # Archives
 
 
-def _zip(parts: dict[str, bytes | str]) -> bytes:
+def _zip(parts: Mapping[str, bytes | str]) -> bytes:
+    """Return an archive of these parts; without dates, so that it is the same each time."""
     buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+    with zipfile.ZipFile(buffer, "w") as archive:
         for name, content in parts.items():
-            archive.writestr(name, content)
+            archive.writestr(zipfile.ZipInfo(name), content, zipfile.ZIP_DEFLATED)
     return buffer.getvalue()
 
 
@@ -181,10 +182,14 @@ _TYPES = (
     '<Default Extension="xml" ContentType="application/xml"/>'
     f'<Override PartName="/word/document.xml" ContentType="{_MAIN}"/></Types>'
 )
-_ROOT_LINKS = (
-    f'<?xml version="1.0"?><Relationships xmlns="{_RELATIONS}"><Relationship Id="r1" '
-    f'Type="{_OFFICE}/officeDocument" Target="word/document.xml"/></Relationships>'
-)
+
+
+def _links(kind: str, target: str) -> str:
+    link = f'<Relationship Id="r1" Type="{_OFFICE}/{kind}" Target="{target}"/>'
+    return f'<Relationships xmlns="{_RELATIONS}">{link}</Relationships>'
+
+
+_ROOT_LINKS = _links("officeDocument", "word/document.xml")
 
 
 def _body(inside: str) -> str:
@@ -195,24 +200,9 @@ def _paragraph(text: str) -> str:
     return f"<w:p><w:r><w:t>{text}</w:t></w:r></w:p>"
 
 
-def _word_file(document: str | bytes, more_parts: dict[str, str | bytes] | None = None) -> bytes:
-    parts: dict[str, str | bytes] = {
-        "[Content_Types].xml": _TYPES,
-        "_rels/.rels": _ROOT_LINKS,
-        "word/document.xml": document,
-        **(more_parts or {}),
-    }
-    return _zip_parts(parts)
-
-
-def _zip_parts(parts: dict[str, str | bytes]) -> bytes:
-    """Return an archive of the parts that are not empty; without dates, so that it is the same each time."""
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, content in parts.items():
-            if content:
-                archive.writestr(zipfile.ZipInfo(name), content, zipfile.ZIP_DEFLATED)
-    return buffer.getvalue()
+def _word_file(document: str | bytes | None, **more_parts: str) -> bytes:
+    parts = {"[Content_Types].xml": _TYPES, "_rels/.rels": _ROOT_LINKS, **more_parts}
+    return _zip(parts if document is None else {**parts, "word/document.xml": document})
 
 
 def _overwrite(data: bytes, mark: bytes, offset: int, replacement: bytes) -> bytes:
@@ -260,15 +250,12 @@ WORD: dict[str, Maker] = {
     "a file of the host.docx": with_content(
         _word_file(_HOST + _body(_paragraph("tide &x;")).partition("?>")[2])
     ),
-    "no document.docx": with_content(_word_file(b"")),
+    "no document.docx": with_content(_word_file(None)),
     "30000 parts.docx": _many_entries,
     "links in a circle.docx": with_content(
         _word_file(
             _body(_paragraph("tide")),
-            {
-                "word/_rels/document.xml.rels": f'<Relationships xmlns="{_RELATIONS}"><Relationship '
-                f'Id="a" Type="{_OFFICE}/officeDocument" Target="document.xml"/></Relationships>'
-            },
+            **{"word/_rels/document.xml.rels": _links("officeDocument", "document.xml")},
         )
     ),
 }
@@ -279,13 +266,8 @@ _R = f'xmlns:r="{_OFFICE}"'
 _OPEN = "urn:oasis:names:tc:opendocument:xmlns:"
 
 
-def _links(kind: str, target: str) -> str:
-    link = f'<Relationship Id="r1" Type="{_OFFICE}/{kind}" Target="{target}"/>'
-    return f'<Relationships xmlns="{_RELATIONS}">{link}</Relationships>'
-
-
 def _workbook(rows: str, *, head: str = "", more: str = "") -> bytes:
-    return _zip_parts(
+    return _zip(
         {
             "_rels/.rels": _links("officeDocument", "xl/workbook.xml"),
             "xl/workbook.xml": f'<workbook {_R}><sheets><sheet name="A" r:id="r1"/></sheets></workbook>',
@@ -296,7 +278,7 @@ def _workbook(rows: str, *, head: str = "", more: str = "") -> bytes:
 
 
 def _deck(shapes: str, *, head: str = "") -> bytes:
-    return _zip_parts(
+    return _zip(
         {
             "_rels/.rels": _links("officeDocument", "ppt/presentation.xml"),
             "ppt/presentation.xml": (
@@ -317,14 +299,12 @@ def _box(text: str) -> str:
 def _open(kind: str, inside: str, *, head: str = "") -> bytes:
     names = " ".join(f'xmlns:{name}="{_OPEN}{name}:1.0"' for name in ("office", "text", "table"))
     body = f"<office:body><office:{kind}>{inside}</office:{kind}></office:body>"
-    return _zip_parts(
-        {"content.xml": f"{head}<office:document-content {names}>{body}</office:document-content>"}
-    )
+    return _zip({"content.xml": f"{head}<office:document-content {names}>{body}</office:document-content>"})
 
 
 def _book(page: str | bytes, *, href: str = "a.xhtml") -> bytes:
     item = f'<item id="a" href="{href}" media-type="application/xhtml+xml"/>'
-    return _zip_parts(
+    return _zip(
         {
             "META-INF/container.xml": '<container><rootfile full-path="a.opf"/></container>',
             "a.opf": f'<package><manifest>{item}</manifest><spine><itemref idref="a"/></spine></package>',

@@ -15,8 +15,6 @@ from __future__ import annotations
 import argparse
 import json
 import random
-import shutil
-import subprocess
 import time
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -42,6 +40,7 @@ from adaptive_rag.text.sentences import sentence_spans
 from adaptive_rag.text.vectors import Vectors, cosines
 from benchmarks.answers import SourceWithout, contains, format_mean
 from benchmarks.grounding import labelled
+from benchmarks.real import __main__ as real
 from training.reader.examples import query_of, read_examples
 from training.reader.found import read_found
 from training.reader.public import SELQA, read_articles
@@ -116,16 +115,7 @@ def ask_all(part: str, sources: Path, cache: Path, limit: int | None) -> Iterato
 
 def open_documents(name: str, rows: Sequence[Row], sources: Path, cache: Path) -> Index:
     """Return the index of a document set; make it if it does not exist."""
-    folder = cache / "reader" / name
-    if not (folder / "index").exists():
-        shutil.rmtree(folder, ignore_errors=True)
-        for path, text in documents_of(name, rows, sources):
-            file = folder / "documents" / path
-            file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_bytes(text)
-    # Even if the index exists: the run that made it may have been interrupted.
-    Index.build(folder / "documents", folder / "index")
-    return Index.open(folder / "index")
+    return real.open_documents(cache / "reader" / name, documents_of(name, rows, sources))
 
 
 def documents_of(name: str, rows: Sequence[Row], sources: Path) -> Iterator[tuple[str, bytes]]:
@@ -143,23 +133,16 @@ def documents_of(name: str, rows: Sequence[Row], sources: Path) -> Iterator[tupl
             yield f"{Path(path).stem}.md", "\n".join(parts).encode()
         return
     repository, commit = sources / name, read_sources()[name]["commit"]
-
-    def git(*command: str) -> bytes:
-        return subprocess.run(
-            ["git", "-C", str(repository), *command], capture_output=True, check=True
-        ).stdout
-
     example_files = sorted({row["source"] for row in rows})
     kinds = {(path.split("/")[0], Path(path).suffix) for path in example_files}
-    all_files = git("ls-tree", "-r", "--name-only", "-z", commit).decode().split("\0")
     others = [
         path
-        for path in all_files
+        for path in real.paths_at(repository, commit)
         if (path.split("/")[0], Path(path).suffix) in kinds and path not in example_files
     ]
     random.Random(29).shuffle(others)
     for path in [*example_files, *others][: max(MAX_FILES, len(example_files))]:
-        yield path, git("show", f"{commit}:{path}")
+        yield path, real.git(repository, "show", f"{commit}:{path}")
 
 
 def ask(index: Index, row: Row, example: Mapping[str, Any]) -> AskedQuestion:

@@ -18,13 +18,7 @@ from adaptive_rag.optional import attempt
 from adaptive_rag.query.history import full_question, spelt_question
 from adaptive_rag.rank.relevance import best_sentence, score_candidates
 from adaptive_rag.rank.rerankers import MODEL_READS, RERANKERS, reranker_of
-from adaptive_rag.rank.scoring import (
-    RerankRequest,
-    add_missed,
-    ask_to_score,
-    by_relevance,
-    join_scores,
-)
+from adaptive_rag.rank.scoring import RerankRequest, add_missed, ask_to_score, by_relevance, join_scores
 from adaptive_rag.rank.selection import compare, select
 from adaptive_rag.rank.window import (
     READING,

@@ -43,10 +43,7 @@ def viewpoints(state: StrategyState, runtime: Runtime[Context], reading: Reading
     question = full_question(state)
     topic = topic_of(question)
     # Opinions rarely have the form of a question, so the question's content words are searched for as well.
-    queries = [
-        Query(text=topic, dense=0.5, sparse=1.0),
-        Query(text=keywords(topic), dense=0.5, sparse=0.0),
-    ]
+    queries = [Query(text=topic, dense=0.5, sparse=1.0), Query(text=keywords(topic), dense=0.5, sparse=0.0)]
     if context.uses("fan-out"):
         n = context.retrieval.viewpoints
         if n == "k":

@@ -160,24 +160,24 @@ def unsure(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "analyse", lambda *args, **given: {**sure(*args, **given), **hedged})
 
 
+def make_candidate(
+    id_: str, text: str = "", *, start: int = 0, source: str = "a.txt", **scores: float
+) -> Candidate:
+    """Return a candidate; keyword arguments beyond the span are its scores."""
+    return Candidate(
+        id=id_,
+        source=source,
+        page=None,
+        section=None,
+        start=start,
+        end=start + len(text),
+        text=text,
+        metadata={},
+        scores=scores,
+        labels=[],
+    )
+
+
 @pytest.fixture
 def make() -> Callable[..., Candidate]:
-    """Return a function that makes a candidate; keyword arguments beyond the span are its scores."""
-
-    def candidate(
-        id_: str, text: str = "", *, start: int = 0, source: str = "a.txt", **scores: float
-    ) -> Candidate:
-        return Candidate(
-            id=id_,
-            source=source,
-            page=None,
-            section=None,
-            start=start,
-            end=start + len(text),
-            text=text,
-            metadata={},
-            scores=scores,
-            labels=[],
-        )
-
-    return candidate
+    return make_candidate

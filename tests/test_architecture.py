@@ -19,41 +19,10 @@ FOLDERS = {"adaptive_rag": ROOT / "adaptive_rag"} | {
     f"adaptive_rag.{name}": ROOT / name for name in ("graph", "nodes")
 }
 # A question and a document pass through them in this order; each imports only itself and those above it.
-ROOMS = (
-    "errors",
-    "deadline",
-    "private",
-    "recipes",
-    "state",
-    "where",
-    "source",
-    "text",
-    "optional",
-    "context",
-    "ingest",
-    "models",
-    "llm",
-    "index",
-    "analysis",
-    "query",
-    "search",
-    "rank",
-    "answer",
-    "checkpoints",
-    "conversation",
-    "nodes",
-    "graph",
-    "samples",
-    "testing",
-    "compare",
-    "tool",
-    "streaming",
-    "runnable",
-    "retriever",
-    "evaluation",
-    "server",
-    "cli",
-    "__main__",
+ROOMS = tuple(
+    "errors deadline private recipes state where source text optional context ingest models "
+    "llm index analysis query search rank answer checkpoints conversation nodes graph samples "
+    "testing compare tool streaming runnable retriever evaluation server cli __main__".split()
 )
 # An empty name says nothing: what such a file holds belongs where it is used.
 EMPTY_NAMES = {"utils", "util", "helpers", "helper", "manager", "handler", "common", "misc"}

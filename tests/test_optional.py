@@ -4,6 +4,8 @@ import asyncio
 import importlib
 import json
 import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, get_args
 
@@ -16,10 +18,10 @@ from adaptive_rag.index.memory import MemoryIndex
 from adaptive_rag.optional import LEFT_OUT, FailureList, Part, attempt, leaving_out, read_failures
 from adaptive_rag.state import OutputState
 from adaptive_rag.testing import ScriptedChatModel
+from tests.traces import decisions
 
 FACT = "How high is the sea wall, and when was it finished?"
 VIEWS = "What do people think of raising the sea wall?"
-BREADTH = "How does dredging affect the marsh?"
 ADVICE = {
     "question": "How should I prepare for a flood?",
     "user_context": "I rent a flat on the ground floor.",
@@ -72,6 +74,18 @@ def fails(*args: Any, **kwargs: Any) -> Any:
     raise ZeroDivisionError("a fault of ours")
 
 
+@contextmanager
+def recording(handler: FailureList) -> Iterator[None]:
+    """Keep the failures of a question in a list."""
+    log = logging.getLogger("adaptive_rag.left_out")
+    log.addHandler(handler)
+    try:
+        with leaving_out():
+            yield
+    finally:
+        log.removeHandler(handler)
+
+
 def break_part(monkeypatch: pytest.MonkeyPatch, function: str) -> None:
     module, _, path = function.partition(":")
     *owners, name = path.split(".")
@@ -82,8 +96,7 @@ def break_part(monkeypatch: pytest.MonkeyPatch, function: str) -> None:
 
 
 def left_out(output: OutputState) -> list[str]:
-    decisions = [decision for record in output["trace"] for decision in record.get("decisions", ())]
-    return [decision["chosen"] for decision in decisions if decision["what"] == LEFT_OUT]
+    return [decision["chosen"] for decision in decisions(output, LEFT_OUT)]
 
 
 @pytest.mark.few(6)
@@ -181,18 +194,11 @@ def test_the_list_of_failures_holds_places_and_no_messages_and_stays_short(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = tmp_path / "home" / "left-out.jsonl"
-    handler = FailureList(file)
-    log = logging.getLogger("adaptive_rag.left_out")
-    log.addHandler(handler)
-    try:
-        with leaving_out():
-            attempt("spelling", fails, None)
-            attempt("units", fails, None)
-            attempt("units", fails, None)
-            monkeypatch.setattr("adaptive_rag.optional.MAX_LIST_BYTES", file.stat().st_size - 1)
-            attempt("units", fails, None)
-    finally:
-        log.removeHandler(handler)
+    with recording(FailureList(file)):
+        for part in ("spelling", "units", "units"):
+            attempt(part, fails, None)
+        monkeypatch.setattr("adaptive_rag.optional.MAX_LIST_BYTES", file.stat().st_size - 1)
+        attempt("units", fails, None)
     assert "a fault of ours" not in file.read_text()
     [failure] = [found for found in read_failures(file) if found.part == "units"]
     assert (failure.error, failure.place, failure.times) == ("ZeroDivisionError", "test_optional.py:fails", 3)
@@ -204,13 +210,8 @@ def test_a_failure_is_recorded_in_the_home_folder_of_that_time(
 ) -> None:
     handler = FailureList()
     monkeypatch.setenv("ADAPTIVE_RAG_HOME", str(tmp_path))
-    log = logging.getLogger("adaptive_rag.left_out")
-    log.addHandler(handler)
-    try:
-        with leaving_out():
-            attempt("units", fails, None)
-    finally:
-        log.removeHandler(handler)
+    with recording(handler):
+        attempt("units", fails, None)
     assert [failure.part for failure in read_failures(tmp_path / "left-out.jsonl")] == ["units"]
 
 
@@ -220,10 +221,5 @@ def test_a_damaged_or_unwritable_list_of_failures_stops_nothing(tmp_path: Path) 
     damaged.write_bytes(b'{"part": "units"\n\xff\xfe[]\n"x"\n')
     assert read_failures(damaged) == []
     (tmp_path / "a file").write_text("")
-    handler = FailureList(tmp_path / "a file" / "left-out.jsonl")
-    logging.getLogger("adaptive_rag.left_out").addHandler(handler)
-    try:
-        with leaving_out():
-            assert attempt("units", fails, 1) == 1
-    finally:
-        logging.getLogger("adaptive_rag.left_out").removeHandler(handler)
+    with recording(FailureList(tmp_path / "a file" / "left-out.jsonl")):
+        assert attempt("units", fails, 1) == 1

@@ -28,19 +28,9 @@ from tests.conftest import TOWN
 
 LONG = "How long is the sea wall of Saltmere?"
 KEYS = [
-    "question",
-    "query_type",
-    "analysis",
-    "documents",
-    "trace",
-    "answer",
-    "parts",
-    "citations",
-    "grounding",
-    "confidence",
-    "abstained",
-    "messages",
-]
+    "question", "query_type", "analysis", "documents", "trace", "answer", "parts", "citations",
+    "grounding", "confidence", "abstained", "messages",
+]  # fmt: skip
 # What one question's run shares with no other: times, and the ids of messages.
 STEADY = [key for key in KEYS if key not in ("trace", "messages")]
 
@@ -173,12 +163,11 @@ async def test_a_draft_can_be_watched_while_it_is_written(town: MemoryIndex) -> 
 
 
 async def test_an_empty_piece_says_that_the_draft_begins_anew(town: MemoryIndex) -> None:
-    def rag() -> AdaptiveRAG:
-        return AdaptiveRAG(town, model=ScriptedChatModel(script={"generate": ["Error: down", WRITTEN]}))
-
+    script = {"generate": ["Error: down", WRITTEN]}
+    first, second = (AdaptiveRAG(town, model=ScriptedChatModel(script=script)) for _ in range(2))
     for chunks in (
-        list(rag().stream(LONG, drafts=True)),
-        [c async for c in rag().astream(LONG, drafts=True)],
+        list(first.stream(LONG, drafts=True)),
+        [c async for c in second.astream(LONG, drafts=True)],
     ):
         pieces = [chunk["draft"] for chunk in chunks[:-1]]
         assert pieces.count("") == 1

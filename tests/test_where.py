@@ -12,13 +12,9 @@ from adaptive_rag.errors import InputError
 from adaptive_rag.where import DEEPEST, HINTS, LONGEST, kind_of, read_where
 
 SIGNS = {
-    "=": operator.eq,
-    "!=": operator.ne,
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
-}
+    "=": operator.eq, "!=": operator.ne,
+    "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
+}  # fmt: skip
 
 
 class Held:

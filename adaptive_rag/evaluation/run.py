@@ -17,25 +17,29 @@ from langgraph.graph import StateGraph
 
 from adaptive_rag.context import Context, make_context
 from adaptive_rag.errors import ConfigurationError, import_extra
-from adaptive_rag.evaluation.arms import Arm, Bench, Result
+from adaptive_rag.evaluation.arms import Arm, Bench, Result, by_fusion
 from adaptive_rag.evaluation.corpora import open_corpus
 from adaptive_rag.evaluation.datasets import Dataset, Question, with_gold
-from adaptive_rag.evaluation.metrics import ranked_ids, score_answer, score_ranking
+from adaptive_rag.evaluation.metrics import headline, ranked_ids, score_answer, score_ranking
 from adaptive_rag.evaluation.provenance import RunSettings, begin_run, code_digest, now, routing_digest
 from adaptive_rag.evaluation.records import RUN, ArmRecord, Journal, QuestionRecord, write_json
 from adaptive_rag.evaluation.replay import read_replies
-from adaptive_rag.evaluation.sweep import sweep_alpha
+from adaptive_rag.evaluation.summary import ALL
 from adaptive_rag.graph.builder import build_graph, build_retrieval_graph
 from adaptive_rag.index import Progress
 from adaptive_rag.llm.ask import find_failures
 from adaptive_rag.models.onnx import load_minilm
 from adaptive_rag.nodes import generate
-from adaptive_rag.state import State, TraceRecord
+from adaptive_rag.search.search import POOL
+from adaptive_rag.state import Candidate, State, TraceRecord
 
 # The packages that score and report a run; they are imported before the first question is asked.
 REQUIRED_PACKAGES = ("ir_measures", "pyndeval", "scipy.stats", "matplotlib", "jinja2")
 # Characters of a chunk, and candidates of a step, that are stored for the report.
 EXCERPT_LENGTH, MAX_CANDIDATES = 300, 10
+# Weights of vectors against words that are tried in plain fusion, and questions searched for together.
+ALPHAS = tuple(round(step / 10, 1) for step in range(11))
+BATCH_SIZE = 64
 
 Advance = Callable[[], None]
 # Opens a progress bar with a description and a total; yields the function that advances it.
@@ -211,6 +215,26 @@ def ask_arms(
         arms={name: _make_arm_record(question, results[name], ranked[name], k) for name in arms},
         texts={ranked_ids([document])[0]: document["text"][:EXCERPT_LENGTH] for document in documents},
     )
+
+
+def sweep_alpha(dataset: Dataset, bench: Bench) -> dict[str, dict[str, float]]:
+    """Return the headline metric of plain fusion for each alpha, by question type and overall."""
+    questions, texts = dataset.questions, [question.text for question in dataset.questions]
+    pools: list[list[Candidate]] = []  # the candidates of each question, searched once for all alphas
+    for start in range(0, len(texts), BATCH_SIZE):
+        pools += bench.source.search(texts[start : start + BATCH_SIZE], limit=max(POOL, 3 * bench.k))
+    by_type: dict[str, dict[str, float]] = {}
+    for alpha in ALPHAS:
+        scores = {
+            question.id: score_ranking(question, ranked_ids(by_fusion(pool, alpha)[: bench.k]), bench.k)
+            for question, pool in zip(questions, pools, strict=True)
+        }
+        for kind in (ALL, *sorted({question.type for question in questions if question.type})):
+            judged = [q.id for q in questions if kind in (ALL, q.type) and q.gold]
+            if judged:
+                mean = sum(scores[id_][headline(bench.k)] for id_ in judged) / len(judged)
+                by_type.setdefault(kind, {})[f"{alpha:.1f}"] = mean
+    return by_type
 
 
 def _make_arm_record(question: Question, result: Result, ranked: list[str], k: int) -> ArmRecord:

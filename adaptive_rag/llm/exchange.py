@@ -9,7 +9,7 @@ from __future__ import annotations
 import random
 import re
 from collections import Counter
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, TypeAlias
@@ -26,7 +26,7 @@ from adaptive_rag.llm.messages import format_messages, load_prompt
 from adaptive_rag.llm.receive import form_text, storable
 from adaptive_rag.llm.replies import json_values
 from adaptive_rag.llm.request import Reply, Request, StepName
-from adaptive_rag.llm.structured import METHODS, Method, remember_refusal, strictest_method
+from adaptive_rag.llm.structured import METHODS, Method, remember_refusals, strictest_method
 from adaptive_rag.models.chat import Role
 from adaptive_rag.models.prices import price_of
 
@@ -127,7 +127,7 @@ def converse(
                 yield pause
             server_failures += 1
             continue
-        _remember_refusals(model, refused_methods)
+        remember_refusals(model, refused_methods)
         _add_reply(reply, model, context, spending)
         try:
             result = read_reply(request, reply)
@@ -253,15 +253,6 @@ def _correction(reply: AIMessage, reason: str, *, free_text: bool) -> list[BaseM
         AIMessage(reply_text[:2000]),
         HumanMessage(f"This could not be used: {reason[:500]}\n{instruction}"),
     ]
-
-
-def _remember_refusals(model: BaseChatModel, methods: Sequence[Method]) -> None:
-    """Remember the methods that a server refused for a request which it then answered by another one.
-
-    The answer shows that it refused the methods and not the request, as a content filter does.
-    """
-    for method in methods:
-        remember_refusal(model, method)
 
 
 def _add_reply(reply: AIMessage, model: BaseChatModel, context: Context, spending: Spending) -> None:

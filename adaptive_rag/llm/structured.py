@@ -27,11 +27,14 @@ def strictest_method(model: BaseChatModel, failed: Collection[Method] = ()) -> M
     return next(method for method in _offered_methods(model) if method not in refused)
 
 
-def remember_refusal(model: BaseChatModel, method: Method) -> None:
-    """Remember for the rest of the process that the model's server refuses a method."""
-    if method != "plain":
+def remember_refusals(model: BaseChatModel, methods: Collection[Method]) -> None:
+    """Remember the methods that a server refused for a request which it then answered by another one.
+
+    The answer shows that it refused the methods and not the request, as a content filter does.
+    """
+    if methods:
         with _lock:
-            _refused.setdefault(_name(model), set()).add(method)
+            _refused.setdefault(_name(model), set()).update(methods)
 
 
 def bind_schema(model: BaseChatModel, schema: dict[str, Any], method: Method) -> Runnable[Any, Any]:

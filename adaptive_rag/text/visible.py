@@ -32,13 +32,7 @@ _KEPT = _DRAWN | {"\n", "\t"}
 _NON_JOINER, _JOINER, _EMOJI_STYLE = "\u200c", "\u200d", "\ufe0f"
 _LINE_ENDS = frozenset("\n\t\u2028\u2029")
 # Styled forms of ASCII that a model reads as plain letters: full-width, mathematical, circled and squared.
-_STYLED = (
-    (0xFE50, 0xFE6C),
-    (0xFF01, 0xFF5F),
-    (0x1D400, 0x1D800),
-    (0x24B6, 0x24EA),
-    (0x1F130, 0x1F14A),
-)
+_STYLED = ((0xFE50, 0xFE6C), (0xFF01, 0xFF5F), (0x1D400, 0x1D800), (0x24B6, 0x24EA), (0x1F130, 0x1F14A))
 _PLAIN = {
     code: letter
     for code in chain.from_iterable(range(*block) for block in _STYLED)

@@ -19,7 +19,7 @@ import shutil
 import subprocess
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -80,29 +80,42 @@ def read_questions(name: str) -> list[Row]:
 
 def open_index(name: str, document_set: Mapping[str, str], sources: Path, cache: Path) -> Index:
     """Return the index of a document set; fetch the documents and make the index if it does not exist."""
-    folder = cache / "real" / name
-    if not (folder / "index").exists():
-        repository = sources / name
+
+    def documents() -> Iterator[tuple[str, bytes]]:
+        repository, commit = sources / name, document_set["commit"]
         if not repository.exists():
             repository.mkdir(parents=True)
+            git(repository, "init", "-q")
             address = f"https://github.com/{name.replace('+', '/')}"
-            for command in (["init", "-q"], ["fetch", "-q", "--depth", "1", address, document_set["commit"]]):
-                subprocess.run(["git", "-C", str(repository), *command], check=True)
-        shutil.rmtree(folder, ignore_errors=True)
-        commit = document_set["commit"]
-        paths = _git(repository, "ls-tree", "-r", "--name-only", "-z", commit).decode().split("\0")
-        for path in paths:
+            git(repository, "fetch", "-q", "--depth", "1", address, commit)
+        for path in paths_at(repository, commit):
             if re.fullmatch(document_set["files"], path):
-                file = folder / "documents" / path
-                file.parent.mkdir(parents=True, exist_ok=True)
-                file.write_bytes(_git(repository, "show", f"{commit}:{path}"))
+                yield path, git(repository, "show", f"{commit}:{path}")
+
+    return open_documents(cache / "real" / name, documents())
+
+
+def open_documents(folder: Path, documents: Iterable[tuple[str, bytes]]) -> Index:
+    """Return the index in a folder; write the documents, paths with contents, if it does not exist."""
+    if not (folder / "index").exists():
+        shutil.rmtree(folder, ignore_errors=True)
+        for path, content in documents:
+            file = folder / "documents" / path
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_bytes(content)
     # Even if the index exists: the run that made it may have been interrupted.
     Index.build(folder / "documents", folder / "index")
     return Index.open(folder / "index")
 
 
-def _git(repository: Path, *command: str) -> bytes:
-    return subprocess.run(["git", "-C", str(repository), *command], capture_output=True, check=True).stdout
+def paths_at(repository: Path, commit: str) -> list[str]:
+    """Return the paths of all files of a commit."""
+    return git(repository, "ls-tree", "-r", "--name-only", "-z", commit).decode().split("\0")
+
+
+def git(repository: Path, *command: str) -> bytes:
+    """Return what a git command in a repository prints."""
+    return subprocess.run(["git", "-C", str(repository), *command], stdout=subprocess.PIPE, check=True).stdout
 
 
 def ask(graph: Any, index: Index, row: Row, arm: str) -> AnsweredRow:

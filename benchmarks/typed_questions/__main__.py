@@ -32,13 +32,7 @@ from adaptive_rag.evaluation.datasets import Dataset
 from adaptive_rag.evaluation.provenance import RunSettings
 from adaptive_rag.evaluation.run import open_bench
 from adaptive_rag.testing import ScriptedChatModel
-from benchmarks.typed_questions.judge import (
-    VERDICTS,
-    Judgement,
-    TypedQuestion,
-    judge,
-    read_questions,
-)
+from benchmarks.typed_questions.judge import VERDICTS, Judgement, TypedQuestion, judge, read_questions
 from benchmarks.typed_questions.replies import NoReply, RecordedReplies
 from benchmarks.typed_questions.sources import make_documents
 

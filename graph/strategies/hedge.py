@@ -24,9 +24,7 @@ def node_name(route: str) -> str:
     return f"as_{route}"
 
 
-def build_hedge(
-    strategies: Mapping[str, Any],
-) -> StateGraph[HedgeState, Context, HedgeState, StrategyOutput]:
+def build_hedge(strategies: Mapping[str, Any]) -> StateGraph[HedgeState, Context, HedgeState, StrategyOutput]:
     """Build the graph: likeliest strategies => fuse."""
     graph: StateGraph[Any, Any, Any, Any] = StateGraph(
         HedgeState, context_schema=Context, output_schema=StrategyOutput

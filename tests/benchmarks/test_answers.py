@@ -18,36 +18,16 @@ from benchmarks.answers import (
     measure,
     summarise,
 )
+from tests.conftest import make_candidate
 
 
-def document(name, text, start=0):
-    return {
-        "id": name,
-        "source": name,
-        "page": None,
-        "section": None,
-        "start": start,
-        "end": start + len(text),
-        "text": text,
-        "metadata": {},
-        "scores": {},
-        "labels": [],
-    }
-
-
-def citation(name, quote, start=0):
-    return {
-        "marker": 1,
-        "source": name,
-        "page": None,
-        "start": start,
-        "end": start + len(quote),
-        "quote": quote,
-    }
+def citation(name, quote):
+    return {"marker": 1, "source": name, "page": None, "start": 0, "end": len(quote), "quote": quote}
 
 
 def result(answer, citations=(), *, abstained=False):
-    documents = [document("rule", "You may apply by May."), document("other", "It rains.")]
+    texts = {"rule": "You may apply by May.", "other": "It rains."}
+    documents = [make_candidate(name, text, source=name) for name, text in texts.items()]
     return Result(documents, 1.0, answer=answer, citations=list(citations), abstained=abstained)
 
 
@@ -113,17 +93,8 @@ def test_hidden_passages_are_not_found():
 def test_the_table_has_a_row_for_each_measure():
     asked = [
         AskedQuestion(
-            "squad",
-            "factual",
-            str(i),
-            "adaptive",
-            "whole",
-            "Who?",
-            "Ana.",
-            i == 0,
-            i > 1,
-            20 + i,
-            {"held": i % 2},
+            *("squad", "factual", str(i), "adaptive", "whole", "Who?", "Ana."),
+            *(i == 0, i > 1, 20 + i, {"held": i % 2}),
         )
         for i in range(4)
     ]

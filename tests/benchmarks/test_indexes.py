@@ -10,14 +10,10 @@ from benchmarks.real import __main__ as real
 
 
 def test_an_index_that_is_there_is_completed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for module, name in ((reader, "reader"), (real, "real")):
-        index = Mock()
-        monkeypatch.setattr(module, "Index", index)
+    monkeypatch.setattr(real, "Index", index := Mock())
+    for name, open_index, given in (("reader", reader.open_documents, []), ("real", real.open_index, {})):
         folder = tmp_path / name / "town"
         (folder / "index").mkdir(parents=True)
-        if module is reader:
-            reader.open_documents("town", [], tmp_path, tmp_path)
-        else:
-            real.open_index("town", {}, tmp_path, tmp_path)
+        open_index("town", given, tmp_path, tmp_path)
         paths = folder / "documents", folder / "index"
-        assert index.mock_calls == [call.build(*paths), call.open(paths[1])]
+        assert index.mock_calls[-2:] == [call.build(*paths), call.open(paths[1])]

@@ -30,18 +30,10 @@ BY_ID = {question.id: question for question in QUESTIONS}
 def asked(**fields: Any) -> TypedQuestion:
     """Return a question about the price of a hinge, but for the given fields."""
     question: dict[str, Any] = {
-        "id": "q",
-        "type": "factual",
-        "source": "prices.csv",
-        "question": "How much is the hinge?",
-        "must": (("4.20",),),
-        "must_not": ("2.60",),
-        "answerable": True,
-        "longest": 12,
-        "history": (),
-        "user_context": "",
-        "sides": {},
-    }
+        "id": "q", "type": "factual", "source": "prices.csv", "question": "How much is the hinge?",
+        "must": (("4.20",),), "must_not": ("2.60",), "answerable": True, "longest": 12,
+        "history": (), "user_context": "", "sides": {},
+    }  # fmt: skip
     return TypedQuestion(**question | fields)
 
 
@@ -53,13 +45,8 @@ def documents(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 def test_there_are_a_hundred_of_every_kind() -> None:
     assert len(BY_ID) == 100
     assert len({question.question for question in QUESTIONS}) == 100
-    assert Counter(question.part for question in QUESTIONS) == {
-        "factual": 40,
-        "analytical": 20,
-        "opinion": 15,
-        "contextual": 15,
-        "no answer": 10,
-    }
+    counts = {"factual": 40, "analytical": 20, "opinion": 15, "contextual": 15, "no answer": 10}
+    assert Counter(question.part for question in QUESTIONS) == counts
 
 
 def test_each_names_a_document_that_is_made(documents: list[Path]) -> None:

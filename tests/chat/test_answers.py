@@ -8,6 +8,7 @@ from adaptive_rag.errors import ConfigurationError
 from adaptive_rag.runnable import AdaptiveRAG
 from adaptive_rag.testing import ScriptedChatModel
 from tests.conftest import EVERY_STEP
+from tests.traces import decisions
 
 QUESTION = "How long is the sea wall of Saltmere?"
 
@@ -21,10 +22,6 @@ def answer(town, reply, **settings):
 
 def number_of(output, words):
     return next(i for i, d in enumerate(output["documents"], start=1) if words in d["text"])
-
-
-def decisions(output, what):
-    return [d for record in output["trace"] for d in record.get("decisions", ()) if d["what"] == what]
 
 
 @pytest.fixture

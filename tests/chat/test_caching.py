@@ -11,6 +11,7 @@ from langchain_core.vectorstores import InMemoryVectorStore
 
 from adaptive_rag.errors import ConfigurationError
 from adaptive_rag.graph.caching import open_cache
+from adaptive_rag.index import Index
 from adaptive_rag.index.memory import MemoryIndex
 from adaptive_rag.llm import exchange
 from adaptive_rag.models.onnx import load_minilm
@@ -95,32 +96,18 @@ def test_what_was_made_without_a_model_for_want_of_time_is_not_kept(town, model,
     assert rag.invoke(QUESTION)["answer"] == ANSWER
 
 
-def test_a_file_keeps_answers_over_restarts(tmp_path):
-    from adaptive_rag.index import Index
-
-    (tmp_path / "town.txt").write_text("\n\n".join(TOWN))
-    Index.build(tmp_path / "town.txt", tmp_path / "kb")
-    answers = []
-    for _ in range(2):
-        rag = AdaptiveRAG(str(tmp_path / "kb"), cache=tmp_path / "steps.sqlite", route="factual")
-        answers.append([part for part in rag.graph.stream({"question": QUESTION}, context=rag.context)])
-    steps = [
-        [("__metadata__" in part and part["__metadata__"].get("cached", False)) for part in a]
-        for a in answers
-    ]
-    assert steps[0] == [False, False, False]
-    assert steps[1] == [False, True, True]
+def test_a_file_keeps_answers_over_restarts(built_town, tmp_path):
+    for cached in ([False, False, False], [False, True, True]):
+        rag = AdaptiveRAG(str(tmp_path / "index"), cache=tmp_path / "steps.sqlite", route="factual")
+        parts = list(rag.graph.stream({"question": QUESTION}, context=rag.context))
+        assert [part.get("__metadata__", {}).get("cached", False) for part in parts] == cached
 
 
-def test_a_changed_index_makes_a_new_question(tmp_path):
-    from adaptive_rag.index import Index
-
-    (tmp_path / "town.txt").write_text("\n\n".join(TOWN))
-    Index.build(tmp_path / "town.txt", tmp_path / "kb")
-    rag = AdaptiveRAG(str(tmp_path / "kb"), cache="memory", route="factual")
-    rag.invoke(QUESTION)
-    (tmp_path / "town.txt").write_text("The sea wall of Saltmere is 9,999 metres long.\n")
-    Index.build(tmp_path / "town.txt", tmp_path / "kb")
+def test_a_changed_index_makes_a_new_question(built_town, tmp_path):
+    rag = AdaptiveRAG(str(tmp_path / "index"), cache="memory", route="factual")
+    assert "2,340" in rag.invoke(QUESTION)["answer"]
+    (tmp_path / "01.txt").write_text("The sea wall of Saltmere is 9,999 metres long.\n")
+    Index.build(tmp_path / "01.txt", tmp_path / "index")
     assert "9,999" in rag.invoke(QUESTION)["answer"]
 
 

@@ -14,9 +14,20 @@ from adaptive_rag.conversation import Threads, forget_profile, read_profile, wri
 from adaptive_rag.errors import ConfigurationError
 from adaptive_rag.runnable import AdaptiveRAG
 from adaptive_rag.testing import ScriptedChatModel
+from tests.traces import stand_ins
 
 THREAD = {"configurable": {"thread_id": "one"}}
 ALWAYS = {"retrieval": {"rewrites": "always"}}
+
+
+WALL = "The sea wall of Saltmere is 2,340 metres long [1]."
+
+
+def talking(town, said=None, **settings):
+    """Return what answers questions in a situation, and the scripted model that it asks."""
+    model = ScriptedChatModel(script={} if said is None else {"generate": said})
+    settings = {"route": "contextual", "checkpointer": InMemorySaver(), **settings}
+    return AdaptiveRAG(town, model=model, **settings), model
 
 
 def asked_for(model, step):
@@ -24,8 +35,7 @@ def asked_for(model, step):
 
 
 def test_every_turn_of_the_thread_reaches_the_follow_up(town):
-    model = ScriptedChatModel(script={"generate": "The sea wall of Saltmere is 2,340 metres long [1]."})
-    rag = AdaptiveRAG(town, model=model, route="contextual", checkpointer=InMemorySaver())
+    rag, model = talking(town, WALL)
     for question in ("How long is the sea wall?", "And how high is it?", "When was it finished?"):
         rag.invoke(question, THREAD)
     second, third = asked_for(model, "contextualize")
@@ -36,74 +46,41 @@ def test_every_turn_of_the_thread_reaches_the_follow_up(town):
 
 
 def test_what_opens_a_thread_is_no_follow_up_and_is_not_rewritten(town):
-    model = ScriptedChatModel()
-    rag = AdaptiveRAG(town, model=model, route="contextual", checkpointer=InMemorySaver())
+    rag, model = talking(town)
     output = rag.invoke("How long is the sea wall?", THREAD)
     assert model.skills == ["score", "generate"]
-    stand_ins = [entry for record in output["trace"] for entry in record.get("stand_ins", ())]
-    assert [(s["skill"], s["reason"]) for s in stand_ins] == [
-        ("contextualize", "only follow-ups are made to stand alone")
-    ]
+    assert stand_ins(output) == [("contextualize", "only follow-ups are made to stand alone")]
     rag.invoke("And how high is it?", THREAD)
     # The first candidates are scored while the question is made to stand alone.
     assert sorted(model.skills[2:4]) == ["contextualize", "score"] and model.skills[4:] == ["generate"]
 
 
-def test_what_opens_a_thread_is_rewritten_too_where_every_question_is(town):
-    model = ScriptedChatModel()
-    rag = AdaptiveRAG(town, model=model, route="contextual", checkpointer=InMemorySaver(), **ALWAYS)
-    rag.invoke("How long is the sea wall?", THREAD)
-    [text] = asked_for(model, "contextualize")
-    assert "(none)" in text
-
-
-def test_another_thread_knows_nothing_of_the_first(town):
-    model = ScriptedChatModel()
-    rag = AdaptiveRAG(town, model=model, route="contextual", checkpointer=InMemorySaver(), **ALWAYS)
+def test_what_opens_a_thread_is_rewritten_where_every_question_is_without_another_threads_turns(town):
+    rag, model = talking(town, **ALWAYS)
     rag.invoke("How long is the sea wall?", THREAD)
     rag.invoke("And how high is it?", {"configurable": {"thread_id": "two"}})
-    assert "How long" not in asked_for(model, "contextualize")[1]
+    first, second = asked_for(model, "contextualize")
+    assert "(none)" in first and "How long" not in second
 
 
 def test_the_budget_of_a_thread_begins_anew_with_every_question(town):
-    model = ScriptedChatModel(script={"generate": "The sea wall of Saltmere is 2,340 metres long [1]."})
-    rag = AdaptiveRAG(
-        town, model=model, route="factual", checkpointer=InMemorySaver(), budget={"max_llm_calls": 2}
-    )
+    rag, _ = talking(town, WALL, route="factual", budget={"max_llm_calls": 2})
     for _ in range(3):
         output = rag.invoke("How long is the sea wall of Saltmere?", THREAD)
         assert sum(record.get("calls", 0) for record in output["trace"]) == 2
 
 
-def test_a_profile_is_added_to_what_the_asker_says(town):
+def test_a_profile_is_added_to_what_the_asker_says_as_it_is_when_they_ask(town):
     store = InMemoryStore()
     write_profile(store, "ada", "I keep forty sheep.")
-    model = ScriptedChatModel()
-    rag = AdaptiveRAG(town, model=model, route="contextual", store=store, user_id="ada", **ALWAYS)
-    rag.invoke({"question": "What should I do before a flood?", "user_context": "I live by the quay."})
-    [text] = asked_for(model, "contextualize")
-    assert "I live by the quay.\nI keep forty sheep." in text
-
-
-def test_a_profile_that_changes_replaces_the_old_one_within_a_thread(town):
-    store = InMemoryStore()
-    write_profile(store, "ada", "I keep forty sheep.")
-    model = ScriptedChatModel()
-    rag = AdaptiveRAG(
-        town,
-        model=model,
-        route="contextual",
-        store=store,
-        user_id="ada",
-        checkpointer=InMemorySaver(),
-        **ALWAYS,
-    )
+    rag, model = talking(town, store=store, user_id="ada", **ALWAYS)
     rag.invoke(
         {"question": "What should I do before a flood?", "user_context": "I live by the quay."}, THREAD
     )
     write_profile(store, "ada", "I rent a flat.")
     rag.invoke("And after it?", THREAD)
-    second = asked_for(model, "contextualize")[1]
+    first, second = asked_for(model, "contextualize")
+    assert "I live by the quay.\nI keep forty sheep." in first
     assert "I live by the quay.\nI rent a flat." in second
     assert "sheep" not in second
 
@@ -111,12 +88,11 @@ def test_a_profile_that_changes_replaces_the_old_one_within_a_thread(town):
 def test_nobody_else_sees_a_profile(town):
     store = InMemoryStore()
     write_profile(store, "ada", "I keep forty sheep.")
-    model = ScriptedChatModel()
     for asker in ({"user_id": "bob"}, {}):
-        rag = AdaptiveRAG(town, model=model, route="contextual", store=store, **asker, **ALWAYS)
+        rag, model = talking(town, store=store, checkpointer=None, **asker, **ALWAYS)
         rag.invoke("What should I do?")
-    assert model.skills.count("contextualize") == 2
-    assert not any("sheep" in message.text for _, messages in model.asked for message in messages)
+        assert model.skills.count("contextualize") == 1
+        assert not any("sheep" in message.text for _, messages in model.asked for message in messages)
 
 
 def test_a_profile_is_shown_and_forgotten():
@@ -135,7 +111,7 @@ def test_a_profile_that_is_too_long_is_refused():
 
 def test_threads_in_a_file_are_continued_by_name(town, tmp_path):
     file = tmp_path / "kept" / "conversations.sqlite"
-    model = ScriptedChatModel(script={"generate": "The sea wall of Saltmere is 2,340 metres long [1]."})
+    model = ScriptedChatModel(script={"generate": WALL})
     for question in ("How long is the sea wall?", "And how high is it?"):
         with Threads.open(file) as threads:
             rag = AdaptiveRAG(town, model=model, route="contextual", checkpointer=threads.saver)

@@ -13,6 +13,7 @@ from adaptive_rag.runnable import AdaptiveRAG
 from adaptive_rag.testing import ScriptedChatModel
 from benchmarks.chat_server import ChatServer
 from benchmarks.faulty_replies import MODES, QUESTION, Bench, Fault, all_faults
+from tests.traces import decisions
 
 ROOT = Path(__file__).parents[2]
 FAULTS = all_faults()
@@ -76,11 +77,9 @@ def test_what_was_left_out_of_a_long_reply_stands_in_the_trace(town):
     text = "The sea wall of Saltmere is 2,340 metres long and 4.1 metres high [1]. "
     model = ScriptedChatModel(script={"generate": text * 40, "score": "7 " * 20_000})
     output = AdaptiveRAG(town, model=model, route="factual", budget={"max_tokens": 64}).invoke(QUESTION)
-    cut = [d for record in output["trace"] for d in record.get("decisions", ()) if d["what"] == "cut"]
-    assert [decision["chosen"] for decision in cut] == ["score", "generate"]
-    assert [decision["why"] for decision in cut] == [
-        "the reply was too long: 511 characters of it were read",
-        "the reply was too long: 496 characters of it were read",
+    assert [(decision["chosen"], decision["why"]) for decision in decisions(output, "cut")] == [
+        (step, f"the reply was too long: {characters} characters of it were read")
+        for step, characters in (("score", 511), ("generate", 496))
     ]
     # Of the sentence in the middle of which it was cut, nothing is left.
     assert output["answer"] == (text * 7).strip()
@@ -92,7 +91,7 @@ def test_an_answer_has_no_more_sentences_than_are_checked(town):
     settings = {"without": {"extractive-fallback"}, "budget": {"max_tokens": 4096}}
     output = AdaptiveRAG(town, model=model, route="factual", **settings).invoke(QUESTION)
     assert output["answer"].count("note") == 100
-    [left] = [d for r in output["trace"] for d in r.get("decisions", ()) if d["what"] == "shortened"]
+    [left] = decisions(output, "shortened")
     assert "30 more were left out" in left["why"]
 
 

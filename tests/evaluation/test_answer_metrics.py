@@ -5,13 +5,7 @@ import pytest
 
 from adaptive_rag.evaluation.arms import Result
 from adaptive_rag.evaluation.datasets import Question
-from adaptive_rag.evaluation.metrics import (
-    ABSTENTION,
-    citation_correctness,
-    rouge_l,
-    score_answer,
-    token_f1,
-)
+from adaptive_rag.evaluation.metrics import ABSTENTION, citation_correctness, rouge_l, score_answer, token_f1
 
 VOCABULARY = ["harbour", "dredged", "1987", "wall", "library"]
 
@@ -29,14 +23,8 @@ def document(text: str) -> Any:
 
 
 def citation(marker: int, quote: str) -> Any:
-    return {
-        "marker": marker,
-        "source": "town.txt",
-        "page": None,
-        "start": 0,
-        "end": len(quote),
-        "quote": quote,
-    }
+    place = {"source": "town.txt", "page": None, "start": 0, "end": len(quote)}
+    return {"marker": marker, **place, "quote": quote}
 
 
 def answer(text: str, *citations: Any, abstained: bool = False) -> Result:

@@ -117,19 +117,9 @@ def documents(tmp_path: Path) -> Path:
     folder = tmp_path / "handbook"
     folder.mkdir()
     (folder / "town.txt").write_text("The sea wall is 4.1 metres high.\nIt was built in 1968.")
-    (folder / "val.json").write_text(
-        json.dumps(
-            [
-                {
-                    "question": "How high?",
-                    "ideal_answer": "4.1 m",
-                    "has_answer": True,
-                    "quote": "4.1  metres high",
-                },
-                {"question": "How deep?", "ideal_answer": "I do not know.", "has_answer": False},
-            ]
-        )
-    )
+    known = {"question": "How high?", "ideal_answer": "4.1 m", "has_answer": True}
+    unknown = {"question": "How deep?", "ideal_answer": "I do not know.", "has_answer": False}
+    (folder / "val.json").write_text(json.dumps([{**known, "quote": "4.1  metres high"}, unknown]))
     return folder
 
 
@@ -181,13 +171,8 @@ def test_what_is_asked_from_is_no_document(documents: Path) -> None:
     assert [file.name for file in named.documents] == ["town.txt"]
     whole = load_dataset(documents)
     assert [file.name for file in whole.documents] == ["faq.json", "town.txt"]
-    assert [question.text for question in whole.questions] == [
-        "Who?",
-        "Who?",
-        "Why?",
-        "How high?",
-        "How deep?",
-    ]
+    texts = [question.text for question in whole.questions]
+    assert texts == ["Who?", "Who?", "Why?", "How high?", "How deep?"]
 
 
 @pytest.mark.parametrize(

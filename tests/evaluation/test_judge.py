@@ -98,11 +98,6 @@ def test_an_unusable_reply_is_asked_for_again_with_what_was_wrong(unusable: str)
     assert "could not be used" in asked[1]
 
 
-def test_a_judge_who_never_gives_a_verdict_counts_as_failed() -> None:
-    report = judge_run(Judge(responses=["no"], asked=[]), [record()], ("standard", "adaptive"))
-    assert (report["n"], report["failed"], report["analysis"]) == (0, 1, "")
-
-
 def test_json_in_a_code_fence_is_read() -> None:
     found, _ = judged([f"```json\n{verdict('A')}\n```", verdict("B")])
     assert found["best"] == "standard"
@@ -195,6 +190,7 @@ def test_wins_means_and_the_analysis_are_shown_in_the_terminal() -> None:
     assert max(map(len, text.splitlines())) <= 80
 
 
-def test_a_judge_without_a_usable_verdict_says_so_in_the_terminal() -> None:
+def test_a_judge_who_never_gives_a_verdict_counts_as_failed() -> None:
     report = judge_run(Judge(responses=["no"], asked=[]), [record()], ("standard", "adaptive"))
+    assert (report["n"], report["failed"], report["analysis"]) == (0, 1, "")
     assert "No usable verdict came for 1 question" in " ".join(shown(report).split())

@@ -22,7 +22,7 @@ from adaptive_rag.evaluation.run import FinishedRun, run_arms
 from adaptive_rag.evaluation.summary import compare_arms, figure, tone, without_repeats
 from adaptive_rag.evaluation.terminal import print_report
 from adaptive_rag.text.visible import is_hidden
-from tests.evaluation.conftest import QUERIES, Graph, Words
+from tests.evaluation.conftest import QUERIES
 
 ARMS = find_arms(["standard", "bm25", "fusion", "adaptive"])
 
@@ -33,8 +33,7 @@ def out(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def finished(tiny: Dataset, out: Path) -> FinishedRun:
-    bench = Bench(source=Words(tiny), graph=Graph(tiny), k=2)
+def finished(tiny: Dataset, bench: Bench, out: Path) -> FinishedRun:
     return run_arms([tiny], ARMS, lambda dataset: (dataset, bench), RunSettings(k=2), out)
 
 

@@ -10,7 +10,7 @@ from adaptive_rag.errors import ConfigurationError, MissingExtraError
 from adaptive_rag.evaluation.arms import Bench, find_arms
 from adaptive_rag.evaluation.datasets import Dataset
 from adaptive_rag.evaluation.provenance import RunSettings
-from adaptive_rag.evaluation.run import FinishedRun, run_arms
+from adaptive_rag.evaluation.run import FinishedRun, run_arms, sweep_alpha
 from tests.evaluation.conftest import Graph, Words
 
 
@@ -23,9 +23,13 @@ def _steady_code(monkeypatch: pytest.MonkeyPatch) -> None:
 ARMS = find_arms(["standard", "fusion", "adaptive"])
 
 
+def bench_of(dataset: Dataset, graph: Graph | None = None, k: int = 2) -> Bench:
+    return Bench(source=Words(dataset), graph=graph or Graph(dataset), k=k)
+
+
 def run(dataset: Dataset, out: Path, graph: Graph, **settings: Any) -> FinishedRun:
     arms = settings.pop("arms", ARMS)
-    bench = Bench(source=Words(dataset), graph=graph, k=settings.get("k", 2))
+    bench = bench_of(dataset, graph, settings.get("k", 2))
     return run_arms(
         [dataset], arms, lambda dataset: (dataset, bench), RunSettings(**{"k": 2, **settings}), out
     )
@@ -143,6 +147,13 @@ def test_a_folder_with_something_else_is_refused_and_left_alone(
     assert [file.name for file in out.iterdir()] == ["thesis.txt"]
 
 
+def test_the_sweep_ends_at_words_alone_and_meaning_alone(tiny: Dataset, graph: Graph) -> None:
+    sweep = sweep_alpha(tiny, bench_of(tiny, graph, k=1))
+    assert list(sweep["all"]) == [f"{step / 10:.1f}" for step in range(11)]
+    assert set(sweep) == {"all", "factual", "opinion", "contextual"}
+    assert (sweep["factual"]["0.0"], sweep["factual"]["1.0"]) == (1.0, 0.0)
+
+
 def test_two_data_sets_of_one_name_are_refused(tiny: Dataset, graph: Graph, tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError, match="Two data sets are called 'tiny'"):
         run_arms([tiny, tiny], ARMS, lambda d: (d, None), RunSettings(), tmp_path / "out")  # type: ignore[arg-type, return-value]
@@ -151,7 +162,7 @@ def test_two_data_sets_of_one_name_are_refused(tiny: Dataset, graph: Graph, tmp_
 def test_several_workers_give_what_one_gives(tiny: Dataset, tmp_path: Path) -> None:
     found = []
     for jobs in (1, 3):
-        bench = Bench(source=Words(tiny), graph=Graph(tiny), k=2)
+        bench = bench_of(tiny)
         finished = run_arms(
             [tiny], ARMS, lambda d, b=bench: (d, b), RunSettings(k=2), tmp_path / str(jobs), jobs=jobs
         )  # type: ignore[misc]
@@ -203,7 +214,7 @@ def test_a_missing_package_is_told_before_the_first_question(
 
 
 def test_what_the_index_could_not_read_is_kept_with_the_run(tiny: Dataset, tmp_path: Path) -> None:
-    bench = Bench(source=Words(tiny), graph=Graph(tiny), k=2)
+    bench = bench_of(tiny)
     known = replace(tiny, notes=("tiny: one question left out.",))
     opened = replace(tiny, notes=(*known.notes, "tiny: scan.pdf: 3 of 12 pages hold no text"))
     arguments = (ARMS, lambda _: (opened, bench), RunSettings(k=2), tmp_path / "out")
@@ -215,7 +226,7 @@ def test_what_the_index_could_not_read_is_kept_with_the_run(tiny: Dataset, tmp_p
 
 def test_an_interruption_loses_nothing_that_the_index_said(tiny: Dataset, tmp_path: Path) -> None:
     def opened(graph: Graph, *notes: str) -> Any:
-        return replace(tiny, notes=notes), Bench(source=Words(tiny), graph=graph, k=2)
+        return replace(tiny, notes=notes), bench_of(tiny, graph)
 
     arguments = (RunSettings(k=2), tmp_path / "out")
     with pytest.raises(KeyboardInterrupt):

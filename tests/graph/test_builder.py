@@ -20,6 +20,7 @@ from adaptive_rag.state import OutputState, RoutedType
 from adaptive_rag.testing import ScriptedChatModel
 from adaptive_rag.text.phrases import english
 from tests.conftest import EVERY_STEP, TOWN
+from tests.traces import stand_ins
 
 GRAPH = build_graph().compile()
 
@@ -42,11 +43,18 @@ def ask(town: MemoryIndex, question: str, **settings: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("query_type", STRATEGIES)
-def test_a_question_goes_its_own_way(town: MemoryIndex, query_type: RoutedType) -> None:
+def test_a_question_goes_its_own_way_and_the_output_is_plain_data(
+    town: MemoryIndex, query_type: RoutedType
+) -> None:
     output = ask(town, QUESTIONS[query_type])
     assert output["query_type"] == query_type
     assert [record["step"] for record in output["trace"]] == STEPS[query_type]
     assert output["analysis"]["decided_by"] == "local"
+    assert set(output) == set(OutputState.__annotations__) | {
+        "question", "query_type", "analysis", "documents", "trace",
+    }  # fmt: skip
+    plain = {key: value for key, value in output.items() if key != "messages"}
+    assert json.loads(json.dumps(plain)) == plain
 
 
 def test_every_sub_question_of_a_model_is_searched_beside_the_question(town: MemoryIndex) -> None:
@@ -58,16 +66,6 @@ def test_every_sub_question_of_a_model_is_searched_beside_the_question(town: Mem
 
 
 @pytest.mark.parametrize("query_type", STRATEGIES)
-def test_the_output_is_plain_data_with_every_key(town: MemoryIndex, query_type: RoutedType) -> None:
-    output = ask(town, QUESTIONS[query_type])
-    assert set(output) == set(OutputState.__annotations__) | {
-        "question", "query_type", "analysis", "documents", "trace",
-    }  # fmt: skip
-    plain = {key: value for key, value in output.items() if key != "messages"}
-    assert json.loads(json.dumps(plain)) == plain
-
-
-@pytest.mark.parametrize("query_type", STRATEGIES)
 @pytest.mark.parametrize("k", [1, 2, 4, 7])
 def test_k_different_chunks_reach_the_answer(town: MemoryIndex, query_type: RoutedType, k: int) -> None:
     documents = ask(town, QUESTIONS[query_type], k=k)["documents"]
@@ -75,22 +73,17 @@ def test_k_different_chunks_reach_the_answer(town: MemoryIndex, query_type: Rout
 
 
 def test_every_stand_in_is_recorded_with_its_reason(town: MemoryIndex) -> None:
-    trace = ask(town, QUESTIONS["contextual"])["trace"]
-    stand_ins = [stand_in for record in trace for stand_in in record.get("stand_ins", [])]
-    assert [stand_in["skill"] for stand_in in stand_ins] == ["contextualize", "score", "generate"]
-    assert all(stand_in["reason"] for stand_in in stand_ins)
+    skills, reasons = zip(*stand_ins(ask(town, QUESTIONS["contextual"])), strict=True)
+    assert skills == ("contextualize", "score", "generate")
+    assert all(reasons)
 
 
-def test_quotes_stand_in_the_source_at_their_span(town: MemoryIndex) -> None:
+def test_every_marker_has_a_citation_whose_quote_stands_in_the_source(town: MemoryIndex) -> None:
     text = "\n".join(TOWN)
     for question in QUESTIONS.values():
-        for citation in ask(town, question)["citations"]:
-            assert text[citation["start"] : citation["end"]] == citation["quote"]
-
-
-def test_every_marker_of_the_answer_has_a_citation(town: MemoryIndex) -> None:
-    for question in QUESTIONS.values():
         output = ask(town, question)
+        for citation in output["citations"]:
+            assert text[citation["start"] : citation["end"]] == citation["quote"]
         markers = {int(number) for number in re.findall(r"\[(\d+)\]", output["answer"])}
         assert markers == {citation["marker"] for citation in output["citations"]} != set()
 

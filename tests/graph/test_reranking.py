@@ -13,6 +13,7 @@ from adaptive_rag.index.memory import MemoryIndex
 from adaptive_rag.testing import ScriptedChatModel
 from tests.conftest import EVERY_STEP, TOWN
 from tests.models.made_cross_encoder import POISON, forget_rerankers, write_cross_encoder
+from tests.traces import stand_ins
 
 QUESTION = "How long is the sea wall?"
 RETRIEVAL = build_retrieval_graph().compile()
@@ -30,8 +31,7 @@ def crossing(folder: Path) -> dict[str, str]:
 
 
 def scored_by(output: dict[str, Any]) -> list[str]:
-    stand_ins = [entry for record in output["trace"] for entry in record.get("stand_ins", ())]
-    return [entry["reason"] for entry in stand_ins if entry["skill"] == "score"]
+    return [reason for skill, reason in stand_ins(output) if skill == "score"]
 
 
 @pytest.mark.parametrize("route", STRATEGIES)
@@ -128,11 +128,7 @@ def test_branches_are_scored_by_what_they_found_unless_a_setting_says_otherwise(
 
 @pytest.mark.parametrize(
     ("route", "settings", "before"),
-    [
-        ("analytical", {}, []),
-        ("analytical", EVERY_STEP, ["decompose"]),
-        ("opinion", {}, ["viewpoints"]),
-    ],
+    [("analytical", {}, []), ("analytical", EVERY_STEP, ["decompose"]), ("opinion", {}, ["viewpoints"])],
 )
 def test_a_model_selects_the_set_where_the_setting_asks_for_it(
     town: MemoryIndex, route: str, settings: dict[str, Any], before: list[str]

@@ -11,6 +11,7 @@ from adaptive_rag.index.memory import MemoryIndex
 from adaptive_rag.testing import ScriptedChatModel
 from adaptive_rag.text.phrases import english
 from tests.answer.made import ScriptedReader
+from tests.traces import decisions
 
 CARS = (
     "Banning cars saves lives.",
@@ -47,8 +48,7 @@ def ask(question: str, *texts: str, **settings: Any) -> dict[str, Any]:
 
 def sides(output: dict[str, Any]) -> dict[str, Any]:
     """Return what the decision on the sides says."""
-    decisions = [d for record in output["trace"] for d in record.get("decisions", ())]
-    [decision] = [d for d in decisions if d["what"] == "sides"]
+    [decision] = decisions(output, "sides")
     return decision["chosen"]
 
 

@@ -38,9 +38,7 @@ def indexed(server: Server) -> dict[str, Any]:
     """What the indexing graph returned for one of the sample documents."""
     paths = [str(samples_path() / "guidance_households.md")]
     answer = httpx.post(
-        f"{server.url}/runs/wait",
-        json={"assistant_id": "indexing", "input": {"paths": paths}},
-        timeout=120,
+        f"{server.url}/runs/wait", json={"assistant_id": "indexing", "input": {"paths": paths}}, timeout=120
     )
     return dict(answer.json())
 
@@ -110,9 +108,7 @@ async def test_a_chat_keeps_its_messages_over_two_turns(client: Any, indexed: di
     thread = await client.threads.create()
     for question in (QUESTION, "Does it have cots for babies?"):
         output = await client.runs.wait(
-            thread["thread_id"],
-            "adaptive_rag",
-            input={"messages": [{"role": "user", "content": question}]},
+            thread["thread_id"], "adaptive_rag", input={"messages": [{"role": "user", "content": question}]}
         )
     assert [message["type"] for message in output["messages"]] == ["human", "ai", "human", "ai"]
     [block] = output["messages"][-1]["content"]

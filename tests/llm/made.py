@@ -18,24 +18,13 @@ from adaptive_rag.nodes.viewpoints import ask_for_viewpoints
 from adaptive_rag.rank.scoring import ask_to_score
 from adaptive_rag.rank.selection import ask_to_select
 from adaptive_rag.state import Candidate
-from tests.conftest import EVERY_STEP
+from tests.conftest import EVERY_STEP, make_candidate
 
 QUESTION = "When was the Harbour Bridge opened?"
 
 
 def candidate(number: int, text: str = "The Harbour Bridge was opened in 1932.") -> Candidate:
-    return {
-        "id": f"c{number}",
-        "source": "bridges.md",
-        "page": None,
-        "section": None,
-        "start": 0,
-        "end": len(text),
-        "text": text,
-        "metadata": {},
-        "scores": {"fused": 1.0 / number},
-        "labels": [],
-    }
+    return make_candidate(f"c{number}", text, source="bridges.md", fused=1.0 / number)
 
 
 def request_for(step: str, n: int = 3) -> Request[Any]:

@@ -199,9 +199,7 @@ def test_independent_requests_run_at_once_on_the_sync_path():
         return None
 
     replies = ask(
-        [request_for("enhance"), request_for("score")],
-        context(ScriptedChatModel(script=meet)),
-        budget(),
+        [request_for("enhance"), request_for("score")], context(ScriptedChatModel(script=meet)), budget()
     )
     assert all(reply.result is not None for reply in replies)
 
@@ -229,6 +227,16 @@ async def test_while_models_are_waited_for_no_thread_is_held():
     await asyncio.gather(*work)
 
 
+async def cancel(step, model, began):
+    """Ask a model, and cancel the request when the call has begun."""
+    work = asyncio.ensure_future(aask([request_for(step)], context(model), budget(seconds=7200)))
+    while not began() and not work.done():
+        await asyncio.sleep(0.001)
+    work.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await asyncio.wait_for(work, 20)
+
+
 async def test_cancelling_ends_the_call():
     ended = []
 
@@ -240,12 +248,7 @@ async def test_cancelling_ends_the_call():
                 ended.append(True)
 
     model = Watched(seconds=3600)
-    work = asyncio.ensure_future(aask([request_for("enhance")], context(model), budget(seconds=7200)))
-    while not model.asked and not work.done():
-        await asyncio.sleep(0.001)
-    work.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await work
+    await cancel("enhance", model, lambda: model.asked)
     await asyncio.sleep(0)
     assert ended == [True]
 
@@ -262,12 +265,7 @@ async def test_cancelling_ends_the_call_even_if_closing_the_connection_fails():
                 raise ModelAPIError("the connection broke while it was closed") from None
             yield
 
-    work = asyncio.ensure_future(aask([request_for("generate")], context(Broken()), budget(seconds=7200)))
-    while not asked and not work.done():
-        await asyncio.sleep(0.001)
-    work.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await asyncio.wait_for(work, 20)
+    await cancel("generate", Broken(), lambda: asked)
     assert len(asked) == 1
 
 

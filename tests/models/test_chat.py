@@ -143,10 +143,20 @@ def test_each_role_has_its_model():
     assert chat_model_of(make_context(), "answer") is None
 
 
-def test_langchain_openai_is_loaded_only_where_a_model_is_configured():
-    code = "import sys, adaptive_rag.runnable; print('langchain_openai' in sys.modules)"
+@pytest.mark.parametrize(
+    ("package", "code"),
+    [
+        ("langchain_openai", "import adaptive_rag.runnable"),  # no model is configured
+        (
+            "genai_prices",
+            "from adaptive_rag.models.prices import price_of; price_of(ScriptedChatModel(), {})",
+        ),
+    ],
+)
+def test_what_only_a_model_that_is_called_needs_is_loaded_only_then(package, code):
+    code = f"import sys; from adaptive_rag.testing import ScriptedChatModel; {code}; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "False"
+    assert "adaptive_rag.testing" in done.stdout.split() and package not in done.stdout.split()
 
 
 def test_structured_output_takes_the_strictest_way_that_is_offered():
@@ -157,11 +167,9 @@ def test_structured_output_takes_the_strictest_way_that_is_offered():
 def test_a_refused_way_is_not_tried_again(monkeypatch):
     monkeypatch.setattr(structured, "_refused", {})
     model = load_chat_model("openai:any", base_url=URL)
-    structured.remember_refusal(model, "json_schema")
+    structured.remember_refusals(model, ["json_schema"])
     assert structured.strictest_method(model) == "function_calling"
-    structured.remember_refusal(model, "function_calling")
-    assert structured.strictest_method(model) == "plain"
-    structured.remember_refusal(model, "plain")
+    structured.remember_refusals(model, ["function_calling"])
     assert structured.strictest_method(model) == "plain"
     assert structured.strictest_method(load_chat_model("openai:other", base_url=URL)) == "json_schema"
 
@@ -236,16 +244,6 @@ def test_other_providers_have_prices_too():
     ChatGroq.__module__ = "langchain_groq.chat_models"
     assert price_of(ChatGroq(), {"input": 1_000_000}) > 0
     assert price_of(ScriptedChatModel(), {"input": 1_000_000}) is None
-
-
-def test_the_list_of_prices_is_loaded_only_where_a_model_was_called(monkeypatch):
-    code = (
-        "import sys; from adaptive_rag.testing import ScriptedChatModel as Model\n"
-        "import adaptive_rag.models.prices as prices\n"
-        "prices.price_of(Model(), {}); print('genai_prices' in sys.modules)"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "False"
 
 
 def test_a_known_name_on_a_server_of_ones_own_has_the_price_of_the_users_table_alone(tmp_path):

@@ -13,22 +13,13 @@ from adaptive_rag.nodes.balance import draw_named
 from adaptive_rag.rank.branches import attribute
 from adaptive_rag.state import Candidate, Hit, Query, SearchPlan
 from adaptive_rag.testing import ScriptedChatModel, run_node
+from tests.conftest import make_candidate
 from tests.nodes.made import first_hits
+from tests.traces import decisions
 
 
 def candidate(name: str, *labels: str) -> Candidate:
-    return Candidate(
-        id=name,
-        source="s",
-        page=None,
-        section=None,
-        start=0,
-        end=1,
-        text=name,
-        metadata={},
-        scores={"fused": 1.0},
-        labels=list(labels),
-    )
+    return {**make_candidate(name, name, fused=1.0), "labels": list(labels)}
 
 
 def names(candidates: list[Candidate]) -> str:
@@ -46,13 +37,7 @@ def test_a_chunk_belongs_first_to_the_viewpoint_that_places_it_highest() -> None
 
 
 def test_named_viewpoints_are_heard_first_then_the_rest_in_order() -> None:
-    found = [
-        candidate("a", "x"),
-        candidate("b", "x"),
-        candidate("c", "y", "x"),
-        candidate("d"),
-        candidate("e", "z"),
-    ]
+    found = [candidate(*given) for given in ("ax", "bx", "cyx", "d", "ez")]
     drawn = draw_named(found, [["x"], ["y"], ["z"]], 4)
     assert names(drawn) == "aceb"
     assert [c["labels"][0] for c in drawn[:3]] == ["x", "y", "z"]
@@ -140,8 +125,8 @@ def test_a_small_k_does_not_make_a_side_look_missing() -> None:
     memory = MemoryIndex.from_texts([*(f"Line {n}: trams are good." for n in range(10)), *TRAMS])
     state = opinion(memory, "Should trams be built?", plan=PLAN)
     update = run_node(balance, state, make_context(index=memory, k=1, without="window"))
-    [why] = [d["why"] for d in update["trace"][-1]["decisions"] if d["what"] == "sides"]
-    assert why.startswith("of 10 passages")
+    [decision] = decisions(update, "sides")
+    assert decision["why"].startswith("of 10 passages")
 
 
 def test_nothing_found_is_nothing_drawn() -> None:

@@ -15,8 +15,7 @@ CELLO = "My sister plays the cello and collects old French novels about horses."
 
 
 @pytest.mark.parametrize(
-    ("situation", "searched"),
-    [("I live in Saltmere, behind the sea wall.", True), (CELLO, False)],
+    ("situation", "searched"), [("I live in Saltmere, behind the sea wall.", True), (CELLO, False)]
 )
 def test_a_situation_off_the_topic_is_not_searched_for(situation: str, searched: bool) -> None:
     rag = AdaptiveRAG(MemoryIndex.from_texts(TOWN), route="contextual")

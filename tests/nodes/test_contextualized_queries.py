@@ -20,10 +20,7 @@ TALK = [
     {"role": "user", "text": "When was the sea wall of Saltmere built?"},
     {"role": "agent", "text": "It was finished in 1968 after seven years of work."},
 ]
-ASKED = [
-    {"role": "agent", "text": "Do you own a house in the flood zone?"},
-    {"role": "user", "text": "Yes"},
-]
+ASKED = [{"role": "agent", "text": "Do you own a house in the flood zone?"}, {"role": "user", "text": "Yes"}]
 SCENARIO = "I live on the ground floor and keep goats."
 
 

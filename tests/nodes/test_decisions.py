@@ -9,6 +9,7 @@ from adaptive_rag.context import make_context
 from adaptive_rag.graph.builder import build_retrieval_graph
 from adaptive_rag.index.memory import MemoryIndex
 from adaptive_rag.state import Decision
+from tests import traces
 
 GRAPH = build_retrieval_graph().compile()
 QUESTIONS = (
@@ -26,8 +27,7 @@ def ask(town: MemoryIndex, question: str, **settings: Any) -> tuple[list[str], l
     context = make_context(index=town, **settings)
     asked = {"question": question, "user_context": "I run a shop on the quay."}
     output = GRAPH.invoke(asked, context=context)
-    decisions = [decision for record in output["trace"] for decision in record.get("decisions", ())]
-    return [document["id"] for document in output["documents"]], decisions
+    return [document["id"] for document in output["documents"]], traces.decisions(output)
 
 
 def said(decisions: list[Decision], what: str) -> list[str]:

@@ -11,6 +11,7 @@ from adaptive_rag.nodes.diversify import LOCALLY, _ranked
 from adaptive_rag.state import Hit
 from adaptive_rag.testing import ScriptedChatModel, run_node
 from tests.nodes.made import first_hits
+from tests.traces import decisions, stand_ins
 
 QUESTION = "How do the waves affect the town?"
 
@@ -39,11 +40,11 @@ def test_each_branch_is_ordered_by_the_words_of_its_own_question(town: MemoryInd
 
 
 def reasons(update: dict[str, Any]) -> list[str]:
-    return [entry["reason"] for entry in update["trace"][-1]["stand_ins"]]
+    return [reason for _, reason in stand_ins(update)]
 
 
 def chosen(update: dict[str, Any]) -> list[Any]:
-    return [d["chosen"] for d in update["trace"][-1]["decisions"] if d["what"] == "selection"]
+    return [decision["chosen"] for decision in decisions(update, "selection")]
 
 
 def test_candidates_are_scored_by_what_their_branches_found(town: MemoryIndex) -> None:

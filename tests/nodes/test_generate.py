@@ -13,6 +13,7 @@ from adaptive_rag.state import State
 from adaptive_rag.testing import ScriptedChatModel
 from tests.answer.made import ScriptedReader
 from tests.nodes import made
+from tests.traces import decisions
 
 
 @pytest.fixture(scope="module")
@@ -32,10 +33,6 @@ def node():
 def run(node, source, documents, question=made.QUESTIONS["factual"], query_type="factual", **settings):
     state = {"question": question, "query_type": query_type, "documents": documents, "trace": []}
     return node.invoke(state, context=Context(index=source, **settings))
-
-
-def decisions(output, what):
-    return [d for d in output["trace"][-1]["decisions"] if d["what"] == what]
 
 
 def prompt_of(model):
@@ -88,35 +85,6 @@ def test_what_the_node_was_given_stays_as_it_was(node, source):
     chunks = made.ranked(1, 0)
     run(node, source, chunks)
     assert chunks == made.ranked(1, 0)
-
-
-@pytest.mark.parametrize("query_type", made.QUESTIONS)
-def test_quotes_of_joined_passages_stand_in_the_source_on_their_page(node, source, query_type):
-    every = range(len(made.report()))
-    # Whether the report holds an answer to each of them is another matter.
-    chunks, question = made.ranked(*every, labels=["risks"]), made.QUESTIONS[query_type]
-    output = run(node, source, chunks, question, query_type, without={"abstain"})
-    [passage] = output["documents"]
-    assert passage["text"] == made.TEXT
-    assert output["citations"]
-    for citation in output["citations"]:
-        assert made.TEXT[citation["start"] : citation["end"]] == citation["quote"]
-        assert citation["page"] == made.page_of(citation["start"])
-        assert citation["marker"] == 1
-
-
-def test_a_chat_model_reads_no_sentence_twice(node, source):
-    every = range(len(made.report()))
-    for join, twice in ((True, 0), (False, 3)):
-        model = ScriptedChatModel(script={"generate": "I don't know."})
-        run(node, source, made.ranked(*every), model=model, without=set() if join else {"join"})
-        passages = made.passages_of(prompt_of(model))
-        read = " ".join(passages)
-        counts = [read.count(sentence) for sentence in made.SENTENCES]
-        assert min(counts) == 1
-        assert sum(count > 1 for count in counts) >= twice
-        assert (max(counts) == 1) is join
-        assert (len(passages) == 1) is join
 
 
 def test_a_models_claim_is_cited_on_the_page_of_its_sentence(node, source):

@@ -41,10 +41,7 @@ async def test_the_trace_says_why_a_request_had_no_result_on_both_paths() -> Non
         second, third = yield [request_for("classify"), request_for("score")]
         return {"answer": f"{first.reason}; {second.reason}; {third.reason}"}
 
-    for update in (
-        run_node(asking, STATE, make_context()),
-        await arun_node(asking, STATE, make_context()),
-    ):
+    for update in (run_node(asking, STATE, make_context()), await arun_node(asking, STATE, make_context())):
         reason = "no chat model is configured"
         assert update["answer"] == f"{reason}; {reason}; {reason}"
         entries = update["trace"][-1]["stand_ins"]

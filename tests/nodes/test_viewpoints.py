@@ -43,15 +43,7 @@ def test_as_many_viewpoints_are_asked_for_as_the_setting_says(n):
 
 def test_a_side_goes_with_its_viewpoint_where_one_was_named_twice_or_too_many():
     request = ask_for_viewpoints("Should the wall be raised?", 3)
-    said = {
-        "viewpoints": [
-            "1. it protects homes",
-            "It protects homes",
-            "it costs too much",
-            "it can wait",
-            "more",
-        ],
-        "sides": ["for", "for", "against", "other", "against"],
-    }
+    named = ["1. it protects homes", "It protects homes", "it costs too much", "it can wait", "more"]
+    said = {"viewpoints": named, "sides": ["for", "for", "against", "other", "against"]}
     assert request.read(said)["sides"] == ["for", "against", "other"]
     assert "sides" not in request.read({**said, "sides": ["for"]})

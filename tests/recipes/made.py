@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import Any
 
+import numpy as np
 from langchain_core.messages import BaseMessage
 from pydantic import PrivateAttr
+from rank_bm25 import BM25Okapi
 
 from adaptive_rag import AdaptiveRAG
 from adaptive_rag.index.memory import MemoryIndex
@@ -62,3 +65,15 @@ def nearest(town: MemoryIndex, text: str, n: int) -> list[str]:
     [found] = town.search([text], limit=50)
     ranked = sorted(found, key=lambda candidate: -candidate["scores"]["dense"])
     return [candidate["text"] for candidate in ranked[:n]]
+
+
+def okapi(texts: list[str], query: str) -> np.ndarray:
+    """Return what the package BM25Okapi says of each text, with the settings that are published with it."""
+    bm25 = BM25Okapi([text.lower().split() for text in texts], k1=1.5, b=0.75, epsilon=0.25)
+    return bm25.get_scores(query.lower().split())
+
+
+def scaled(values: Iterable[float]) -> np.ndarray:
+    """Return values scaled to between 0 and 1."""
+    array = np.asarray(list(values))
+    return (array - array.min()) / (array.max() - array.min() + 1e-8)

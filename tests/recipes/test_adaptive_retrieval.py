@@ -6,24 +6,11 @@ import pytest
 
 from adaptive_rag import AdaptiveRAG
 from adaptive_rag.index.memory import MemoryIndex
-from adaptive_rag.recipes import load_recipe
 from tests.recipes.made import QUESTIONS, Watched, ask, nearest, passages_in
 
 NAME = "adaptive-retrieval"
 SUB_QUESTIONS = ["How do waves reach the marsh?", "What do fishers fear?", "When is the library open?"]
 VIEWPOINTS = ["it protects homes", "it drives guests away", "it cuts off the market"]
-
-
-CALLS = {"factual": 11, "analytical": 3, "opinion": 3, "contextual": 12}
-
-
-@pytest.mark.parametrize("kind", QUESTIONS)
-def test_its_calls_are_those_that_it_states(town: MemoryIndex, kind: str) -> None:
-    output, model = ask(town, NAME, kind)
-    assert output["query_type"] == kind
-    assert len(model.asked) == load_recipe(NAME).calls[kind] == CALLS[kind]
-    assert model.skills[0] == "classify" and model.skills[-1] == "generate"
-    assert not [stand_in for record in output["trace"] for stand_in in record.get("stand_ins", [])]
 
 
 def test_a_given_context_saves_the_call_that_infers_one(town: MemoryIndex) -> None:
@@ -91,9 +78,7 @@ def test_the_best_k_by_the_models_score_alone_are_kept(town: MemoryIndex) -> Non
 
 def test_a_reply_without_a_number_counts_5(town: MemoryIndex) -> None:
     output, model = ask_scored(
-        town,
-        QUESTIONS["factual"],
-        lambda text: "quite useful" if "2,340 metres" in text else {"scores": [4]},
+        town, QUESTIONS["factual"], lambda text: "quite useful" if "2,340 metres" in text else {"scores": [4]}
     )
     assert [document["scores"]["relevance"] for document in output["documents"]] == [5, 4, 4, 4]
     assert "2,340 metres" in output["documents"][0]["text"]

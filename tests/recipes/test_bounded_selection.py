@@ -4,7 +4,6 @@ import pytest
 
 from adaptive_rag import AdaptiveRetriever
 from adaptive_rag.index.memory import MemoryIndex
-from adaptive_rag.recipes import load_recipe
 from adaptive_rag.testing import ScriptedChatModel
 from tests.recipes.made import QUESTIONS, ask, nearest, passages_in
 
@@ -16,13 +15,6 @@ SUB_QUESTIONS = [
     "How high is it?",
 ]
 VIEWPOINTS = ["it protects homes", "the library lends tide tables", "it cuts off the market"]
-
-
-@pytest.mark.parametrize("kind", QUESTIONS)
-def test_its_calls_are_those_that_it_states(town: MemoryIndex, kind: str) -> None:
-    output, model = ask(town, NAME, kind)
-    assert output["query_type"] == kind
-    assert len(model.asked) == load_recipe(NAME).calls[kind]
 
 
 @pytest.mark.parametrize("reply", ["I cannot say.", "{}", '{"type": "procedural"}'])

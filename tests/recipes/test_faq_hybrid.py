@@ -15,6 +15,8 @@ from adaptive_rag.graph.builder import build_graph, build_retrieval_graph
 from adaptive_rag.index import Index
 from adaptive_rag.testing import ScriptedChatModel
 from tests.models.made_cross_encoder import forget_rerankers, write_cross_encoder
+from tests.recipes.made import scaled
+from tests.traces import decisions
 
 PAIRS = [
     ("When are the sirens tested?", "On the first Monday of each month at eleven."),
@@ -66,13 +68,7 @@ def scores(output: dict[str, Any]) -> dict[str, dict[str, float]]:
 
 
 def fusion(output: dict[str, Any]) -> dict[str, Any]:
-    decisions = [decision for record in output["trace"] for decision in record.get("decisions", ())]
-    return next(decision for decision in decisions if decision["what"] == "fusion")
-
-
-def scaled(values: Any) -> Any:
-    values = np.asarray(list(values))
-    return (values - values.min()) / (values.max() - values.min() + 1e-8)
+    return decisions(output, "fusion")[0]
 
 
 # 1. Views
@@ -130,8 +126,7 @@ def domains(tmp_path: Path) -> dict[str, str]:
 
 
 @pytest.mark.parametrize(
-    ("question", "alpha"),
-    [(TECHNICAL, 0.5), (PROCEDURAL, 0.5), (CONCEPTUAL, 0.8), (COMPARISON, 0.8)],
+    ("question", "alpha"), [(TECHNICAL, 0.5), (PROCEDURAL, 0.5), (CONCEPTUAL, 0.8), (COMPARISON, 0.8)]
 )
 def test_alpha_follows_the_intent(faq: Index, question: str, alpha: float) -> None:
     assert fusion(ask(faq, question))["chosen"] == f"alpha {alpha:.2f}"
@@ -197,8 +192,7 @@ def test_its_score_weighs_six_tenths_over_three_k_candidates(faq: Index, encoder
 def arm(name: str, faq: Index, question: str, encoder: str) -> tuple[list[str], dict[str, dict[str, float]]]:
     bench = Bench(faq, build_retrieval_graph().compile(), settings={"retrieval.reranker_model": encoder})
     result = ARMS[name].run(Question(id="q", text=question), bench)
-    decisions = [d for record in result.trace for d in record.get("decisions", ())]
-    said = [f"{d['what']} {d['chosen']} {d['why']}" for d in decisions]
+    said = [f"{d['what']} {d['chosen']} {d['why']}" for d in decisions({"trace": result.trace})]
     return said, {document["id"]: document["scores"] for document in result.documents}
 
 

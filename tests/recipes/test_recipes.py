@@ -13,6 +13,8 @@ from adaptive_rag.graph.builder import context_schema
 from adaptive_rag.index.memory import MemoryIndex
 from adaptive_rag.recipes import NAMES, load_recipe
 from adaptive_rag.state import ROUTED_TYPES
+from tests.recipes.made import QUESTIONS, ask
+from tests.traces import stand_ins
 
 FOLDER = Path(__file__).parents[2] / "adaptive_rag" / "recipes"
 
@@ -44,6 +46,26 @@ def test_without_a_chat_model_every_recipe_answers_every_type(
     rag = AdaptiveRAG(town, recipe=name, route=kind, retrieval={"reranker": "fused"})
     output = rag.invoke("What do people say about raising the sea wall?")
     assert output["documents"] and output["answer"]
+
+
+@pytest.mark.parametrize("kind", QUESTIONS)
+@pytest.mark.parametrize(
+    ("name", "calls"),
+    [
+        ("adaptive-retrieval", {"factual": 11, "analytical": 3, "opinion": 3, "contextual": 12}),
+        ("bounded-selection", {}),
+        ("schema-routing", {}),
+    ],
+)
+def test_its_calls_are_those_that_it_states(
+    town: MemoryIndex, name: str, calls: dict[str, int], kind: str
+) -> None:
+    output, model = ask(town, name, kind)
+    assert output["query_type"] == kind
+    stated = load_recipe(name).calls[kind]
+    assert len(model.asked) == stated == calls.get(kind, stated)
+    assert (model.skills[0], model.skills[-1]) == ("classify", "generate")
+    assert not stand_ins(output)
 
 
 @pytest.mark.parametrize("name", NAMES)

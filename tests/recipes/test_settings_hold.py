@@ -8,15 +8,12 @@ from adaptive_rag.errors import ConfigurationError
 from adaptive_rag.index.memory import MemoryIndex
 from adaptive_rag.testing import ScriptedChatModel
 from tests.recipes.made import QUESTIONS, Watched, passages_in
+from tests.traces import decisions
 
 HALF_AND_HALF = [
     *(f"Uniforms are good: they help pupils and protect them, reason {i}." for i in range(5)),
     *(f"Uniforms are bad: they harm pupils and hurt families, reason {i}." for i in range(5)),
 ]
-
-
-def decisions(output, what):
-    return [d for record in output["trace"] for d in record.get("decisions", ()) if d["what"] == what]
 
 
 def test_what_a_model_picks_says_nothing_of_the_sides_there_are() -> None:

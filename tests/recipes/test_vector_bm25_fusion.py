@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from rank_bm25 import BM25Okapi
 
 from adaptive_rag.context import make_context
 from adaptive_rag.errors import ConfigurationError
@@ -19,9 +18,11 @@ from adaptive_rag.source import ChunkSource
 from adaptive_rag.testing import ScriptedChatModel
 from tests.conftest import TOWN
 from tests.ingest.made_pdf import make_pdf, paragraph
+from tests.recipes.made import okapi, scaled
+from tests.traces import decisions
 
 QUESTION = "How long is the sea wall?"
-ALPHA, K, EPSILON = 0.5, 5, 1e-8
+ALPHA, K = 0.5, 5
 
 
 def ask(source: ChunkSource, question: str = QUESTION, **settings: Any) -> dict[str, Any]:
@@ -29,21 +30,12 @@ def ask(source: ChunkSource, question: str = QUESTION, **settings: Any) -> dict[
     return build_retrieval_graph().compile().invoke({"question": question}, context=context)
 
 
-def okapi(texts: list[str]) -> Any:
-    bm25 = BM25Okapi([text.lower().split() for text in texts], k1=1.5, b=0.75, epsilon=0.25)
-    return bm25.get_scores(QUESTION.lower().split())
-
-
-def scaled(values: Any) -> Any:
-    return (values - values.min()) / (values.max() - values.min() + EPSILON)
-
-
 def expected(source: Any, texts: list[str], alpha: float = ALPHA) -> dict[str, float]:
     """Return the best texts and their score by the formula, over all of them."""
     [found] = source.search([QUESTION], limit=len(texts))
     cosine = {candidate["text"]: candidate["scores"]["dense"] for candidate in found}
     vector = np.array([cosine[text] for text in texts])
-    final = alpha * scaled(vector) + (1 - alpha) * scaled(okapi(texts))
+    final = alpha * scaled(vector) + (1 - alpha) * scaled(okapi(texts, QUESTION))
     return {texts[i]: final[i] for i in np.argsort(-final, kind="stable")[:K]}
 
 
@@ -64,8 +56,7 @@ def test_a_callers_alpha_wins_over_the_recipes(town: MemoryIndex) -> None:
 
 
 def test_the_trace_says_how_both_were_weighed(town: MemoryIndex) -> None:
-    decisions = [decision for record in ask(town)["trace"] for decision in record.get("decisions", ())]
-    [fusion] = [decision for decision in decisions if decision["what"] == "fusion"]
+    [fusion] = decisions(ask(town), "fusion")
     assert fusion["chosen"] == "alpha 0.50"
     assert fusion["why"] == "set by the caller; BM25Okapi scored all 18 chunks"
 
@@ -73,9 +64,11 @@ def test_the_trace_says_how_both_were_weighed(town: MemoryIndex) -> None:
 def test_beyond_its_limit_the_index_s_own_bm25_is_advised(
     town: MemoryIndex, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(words, "OKAPI_UP_TO", 17)
+    monkeypatch.setattr(words, "OKAPI_UP_TO", len(TOWN))
+    assert ask(town)["documents"]
+    monkeypatch.setattr(words, "OKAPI_UP_TO", len(TOWN) - 1)
     model = ScriptedChatModel()
-    with pytest.raises(ConfigurationError, match=r"Set retrieval\.lexical to 'index'"):
+    with pytest.raises(ConfigurationError, match=r"18: expected at most 17.*\.lexical to 'index', whose own"):
         ask(town, model=model)
     assert model.skills == []
     assert ask(town, retrieval={"lexical": "index"})["documents"]
@@ -117,9 +110,9 @@ def test_in_plain_text_blanks_count_for_neither_score_and_the_file_stays_as_it_i
 
 def test_its_bm25_alone_is_okapis_over_all_chunks(town: MemoryIndex) -> None:
     output = ask(town, retrieval={"fusion": "sparse"})
-    scores = okapi(TOWN)
+    scores = okapi(TOWN, QUESTION)
     best = [TOWN[i] for i in np.argsort(-scores, kind="stable")[: (scores > 0).sum()]]
     found = [document["text"] for document in output["documents"]]
     assert found[:3] == best[:3]
-    [decision] = [d for r in output["trace"] for d in r.get("decisions", ()) if d["what"] == "fusion"]
+    [decision] = decisions(output, "fusion")
     assert f"BM25Okapi scored all {len(TOWN)} chunks" in decision["why"]

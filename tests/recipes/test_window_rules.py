@@ -14,6 +14,7 @@ from adaptive_rag.models.cross_encoder import load_reranker
 from adaptive_rag.testing import ScriptedChatModel
 from tests.conftest import TOWN
 from tests.models.made_cross_encoder import write_cross_encoder
+from tests.traces import decisions
 
 RETRIEVAL = build_retrieval_graph().compile()
 BASIC = "How long is the sea wall of Saltmere?"
@@ -37,9 +38,9 @@ def find(index: MemoryIndex, question: str, **settings: Any) -> dict[str, Any]:
 
 def windows(output: Mapping[str, Any], step: str) -> list[dict[str, Any]]:
     """Return what a step's record says of the window."""
-    records = [record for record in output["trace"] if record["step"] == step]
-    decisions = [d for record in records for d in record.get("decisions", ()) if d["what"] == "window"]
-    return [{name: d[name] for name in ("what", "chosen", "why")} for d in decisions]
+    of_step = {"trace": [record for record in output["trace"] if record["step"] == step]}
+    found = decisions(of_step, "window")
+    return [{name: decision[name] for name in ("what", "chosen", "why")} for decision in found]
 
 
 @pytest.fixture
@@ -49,11 +50,7 @@ def recipe(tmp_path: Path) -> dict[str, Any]:
     write_cross_encoder(tmp_path, *TOWN, BASIC, ORDINARY, ADVANCED, IN_DOMAIN)
     ontology = tmp_path / "terms.yaml"
     ontology.write_text("defence: [sea wall, marsh, storm surge]\nplace: [Saltmere]\n")
-    return {
-        "recipe": "faq-hybrid",
-        "retrieval": {"reranker_model": str(tmp_path)},
-        "ontology": str(ontology),
-    }
+    return {"recipe": "faq-hybrid", "retrieval": {"reranker_model": str(tmp_path)}, "ontology": str(ontology)}
 
 
 @pytest.mark.few(5)

@@ -56,16 +56,6 @@ def test_a_source_that_can_compare_is_asked_to(found):
     assert got["b"]["dense"] == pytest.approx(0.45)
 
 
-def test_by_vector_alone_only_the_nearest_become_candidates(make):
-    far = make("far", dense=0.0, sparse=99.0)
-    many = [make(str(i), dense=1 - i / 100, sparse=0.0) for i in range(50)]
-    source = Blind({"q": [*many, far]})
-    by_words = sum_scores(source, [Query(text="q")], limit=50)
-    by_vector = sum_scores(source, [Query(text="q")], limit=50, only="dense")
-    assert len(by_words) == 51 and "far" in scores(by_words)
-    assert len(by_vector) == 50 and "far" not in scores(by_vector)
-
-
 def test_a_query_without_weights_counts_whole(found):
     got = scores(sum_scores(Blind(found), [Query(text="q")], limit=50))
     assert got["a"] == {"dense": 0.8, "sparse": 2.0}
@@ -111,15 +101,6 @@ def test_what_weighs_the_scores_is_told(found, settings, plan, chosen, why):
     _, decision = search(Blind(found), [Query(text="q")], make_context(**settings), ANALYSIS, plan)
     assert decision["chosen"] == chosen
     assert why in decision["why"]
-
-
-def test_without_fusion_the_vector_alone_orders_the_candidates(make):
-    source = Blind({"q": [make("near", dense=0.9, sparse=0.0), make("far", dense=0.1, sparse=99.0)]})
-    plan = SearchPlan(alpha=0.0, dense_only=False, why="planned")
-    found, _ = search(source, [Query(text="q")], make_context(), ANALYSIS, plan)
-    assert [c["id"] for c in found] == ["far", "near"]
-    found, _ = search(source, [Query(text="q")], make_context(without="fusion"), ANALYSIS, plan)
-    assert [(c["id"], c["scores"]["fused"]) for c in found] == [("near", 0.9), ("far", 0.1)]
 
 
 @pytest.mark.parametrize(

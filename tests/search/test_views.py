@@ -5,22 +5,7 @@ from typing import get_args
 import pytest
 
 from adaptive_rag.search.views import PAIR_ALONE, WEIGHTS_BY_INTENT, WITH_ANSWER, WITH_QUESTION, weigh_views
-from adaptive_rag.state import Candidate, Intent
-
-
-def candidate(**scores: float) -> Candidate:
-    return Candidate(
-        id="a",
-        source="faq.csv",
-        page=None,
-        section=None,
-        start=0,
-        end=1,
-        text="x",
-        metadata={},
-        scores=scores,
-        labels=[],
-    )
+from adaptive_rag.state import Intent
 
 
 def test_every_intent_has_weights():
@@ -35,8 +20,8 @@ def test_every_intent_has_weights():
         (PAIR_ALONE, 0.5),
     ],
 )
-def test_the_dense_score_of_a_pair_becomes_the_weighted_mean_of_its_views(weights, mean):
-    pair = candidate(dense=0.5, dense_question=0.9, dense_answer=0.1, sparse=2.0)
+def test_the_dense_score_of_a_pair_becomes_the_weighted_mean_of_its_views(make, weights, mean):
+    pair = make("a", dense=0.5, dense_question=0.9, dense_answer=0.1, sparse=2.0)
     [weighed] = weigh_views([pair], weights)
     assert weighed["scores"]["dense"] == pytest.approx(mean)
     assert weighed["scores"]["dense_pair"] == 0.5
@@ -44,12 +29,12 @@ def test_the_dense_score_of_a_pair_becomes_the_weighted_mean_of_its_views(weight
     assert pair["scores"]["dense"] == 0.5
 
 
-def test_equal_views_leave_the_score_as_it_was():
+def test_equal_views_leave_the_score_as_it_was(make):
     for weights in WEIGHTS_BY_INTENT.values():
-        [weighed] = weigh_views([candidate(dense=0.4, dense_question=0.4, dense_answer=0.4)], weights)
+        [weighed] = weigh_views([make("a", dense=0.4, dense_question=0.4, dense_answer=0.4)], weights)
         assert weighed["scores"]["dense"] == pytest.approx(0.4)
 
 
-def test_a_chunk_that_is_no_pair_stays_as_it_is():
-    plain = candidate(dense=0.3, sparse=1.0)
+def test_a_chunk_that_is_no_pair_stays_as_it_is(make):
+    plain = make("a", dense=0.3, sparse=1.0)
     assert weigh_views([plain], WITH_ANSWER) == [plain]

@@ -5,12 +5,10 @@ import weakref
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from langchain_core.documents import Document
 from langchain_core.embeddings import DeterministicFakeEmbedding
 from langchain_core.vectorstores import InMemoryVectorStore
-from rank_bm25 import BM25Okapi
 from sklearn.feature_extraction.text import TfidfVectorizer
 
 from adaptive_rag.context import make_context
@@ -23,38 +21,18 @@ from adaptive_rag.search.search import search
 from adaptive_rag.search.words import EveryChunk, OkapiWords, TfidfWords, add_tfidf, check_lexical
 from adaptive_rag.state import Query
 from tests.conftest import TOWN
+from tests.recipes.made import okapi, scaled
 
 QUESTION = "How long is the sea wall?"
 ANALYSIS: Any = {"ontology_terms": {}, "domain_relevance": 0.5, "intent": "factual"}
 
 
-def okapi(query: str, texts: list[str]) -> list[float]:
-    bm25 = BM25Okapi([text.lower().split() for text in texts], k1=1.5, b=0.75, epsilon=0.25)
-    return bm25.get_scores(query.lower().split()).tolist()
-
-
-def scaled(values: Any) -> Any:
-    values = np.asarray(values)
-    return (values - values.min()) / (values.max() - values.min() + 1e-8)
-
-
 def test_every_chunk_is_a_candidate_and_has_its_bm25(town: MemoryIndex, built_town: Index) -> None:
-    expected = dict(zip(TOWN, okapi(QUESTION, TOWN), strict=True))
+    expected = dict(zip(TOWN, okapi(TOWN, QUESTION), strict=True))
     for source in (town, built_town):
         [found] = EveryChunk(source).search([QUESTION], limit=2)
         assert {c["text"]: c["scores"]["sparse"] for c in found} == pytest.approx(expected)
         assert all("dense" in candidate["scores"] for candidate in found)
-
-
-def test_both_scores_are_scaled_over_all_chunks_and_joined(town: MemoryIndex) -> None:
-    context = make_context(index=town, k=5, retrieval={"lexical": "okapi", "alpha": 0.3, "pool": 2})
-    found, _ = search(town, [Query(text=QUESTION)], context, ANALYSIS)
-    [everything] = town.search([QUESTION], limit=len(TOWN))
-    dense = {c["text"]: c["scores"]["dense"] for c in everything}
-    joined = 0.3 * scaled([dense[text] for text in TOWN]) + 0.7 * scaled(okapi(QUESTION, TOWN))
-    best = sorted(zip(joined.tolist(), TOWN, strict=True), reverse=True)[:10]
-    assert [c["text"] for c in found] == [text for _, text in best]
-    assert [c["scores"]["fused"] for c in found] == pytest.approx([score for score, _ in best])
 
 
 def test_the_words_are_read_once_and_anew_when_the_index_changes(
@@ -95,7 +73,7 @@ def test_some_sources_of_an_index_are_scored_among_themselves(built_town: Index)
     [found] = EveryChunk(some).search([QUESTION], limit=1)
     texts = [TOWN[1], TOWN[16]]
     assert {c["text"]: c["scores"]["sparse"] for c in found} == pytest.approx(
-        dict(zip(texts, okapi(QUESTION, texts), strict=True))
+        dict(zip(texts, okapi(texts, QUESTION), strict=True))
     )
     assert len(some) == 2 and some.version == built_town.version
 
@@ -109,16 +87,6 @@ def test_a_retriever_that_cannot_list_its_chunks_is_refused_before_anything_is_a
         check_lexical(source, context)
     check_lexical(source, make_context(retriever=store))
     check_lexical(source, make_context(retriever=store, without="fusion", retrieval={"lexical": "okapi"}))
-
-
-def test_an_index_beyond_the_limit_is_advised_its_own_bm25(
-    town: MemoryIndex, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(words, "OKAPI_UP_TO", len(TOWN) - 1)
-    with pytest.raises(ConfigurationError, match=r"holds 18: expected at most 17.*'index', whose own BM25"):
-        EveryChunk(town)
-    monkeypatch.setattr(words, "OKAPI_UP_TO", len(TOWN))
-    EveryChunk(town)
 
 
 @pytest.mark.parametrize("texts", [[], [""], ["   ", ""]])

@@ -45,17 +45,10 @@ from adaptive_rag.text.tables import describe_row, find_tables, names_columns
             ["Men", "Women"],
         ),
     ],
-    ids=[
-        "over several columns",
-        "above equal cells",
-        "models",
-        "names with numbers",
-        "an amount is none",
-        "above numbered rows",
-        "no names",
-        "a bar in a cell",
-        "above numbered columns",
-    ],
+    ids=(
+        "over several columns, above equal cells, models, names with numbers, an amount is none, "
+        "above numbered rows, no names, a bar in a cell, above numbered columns"
+    ).split(", "),
 )
 def test_names_of_columns_are_told_from_rows(
     text: str, columns: tuple[str, ...], first_cells: list[str]

@@ -52,10 +52,7 @@ def test_what_nobody_sees_is_dropped(text: str, shown: str) -> None:
     assert visible(shown) == shown
 
 
-@pytest.mark.parametrize(
-    "text",
-    ["ＳＹＳＴＥＭ：", "𝐒𝐘𝐒𝐓𝐄𝐌:", "𝕊𝕐𝕊𝕋𝔼𝕄:", "ⓈⓎⓈⓉⒺⓂ：", "S\u200bY\u00adSTEM﹕"],
-)
+@pytest.mark.parametrize("text", ["ＳＹＳＴＥＭ：", "𝐒𝐘𝐒𝐓𝐄𝐌:", "𝕊𝕐𝕊𝕋𝔼𝕄:", "ⓈⓎⓈⓉⒺⓂ：", "S\u200bY\u00adSTEM﹕"])
 def test_styled_letters_read_as_the_plain_ones(text: str) -> None:
     assert plain(text).startswith("SYSTEM:")
 
