@@ -206,8 +206,8 @@ interface StepEvent {
   record?: TraceRecord;
 }
 
-/** How to ask a question. Without a route, the router chooses one. */
-type AskOptions = { userContext?: string; route?: Strategy; only?: Scope };
+/** How to ask a question. */
+type AskOptions = { userContext?: string; only?: Scope };
 
 /** The documents that are asked: by name, below folders, and those that fulfil a condition. All if nothing is given. */
 type Scope = { documents: string[]; folders: string[]; where: string };
@@ -221,7 +221,6 @@ interface Turn {
   collections: string[];
   question: string;
   userContext: string;
-  route?: Strategy;
   only: Scope;
   state: "running" | "answered" | "stopped" | "failed";
   steps: StepEvent[];
