@@ -284,19 +284,13 @@ class ProgressFields(TypedDict, total=False):
     trace: list[TraceRecord]
 
 
-class State(InputState, ProgressFields, total=False):
-    """The whole state of one question."""
+class AnswerFields(TypedDict):
+    """The fields that generate writes."""
 
-    # written by classify, part of the keys of the node cache: the settings and the state of the index
-    fingerprint: str
-    # written by classify, read by generate: the reply to a text that asks nothing about the documents
-    reply: list[Piece]
-    # written by classify: the user's profile from the store; a part of user_context
-    profile: str
-    # written by generate
     answer: str
     parts: list[AnswerPart]
     citations: list[Citation]
+    # the answer in parts, with the codes of the program's own words and the citations of the markers
     # the share of the answer's claims that the documents support, 0-1; 1 for quotes
     grounding: float
     # the probability that the passages that were read answer the question, 0-1; None if nothing judged them
@@ -306,6 +300,20 @@ class State(InputState, ProgressFields, total=False):
 
 class RetrievalState(TypedDict):
     """The output of a retrieval without an answer."""
+NO_ANSWER = AnswerFields(answer="", parts=[], citations=[], grounding=0.0, confidence=None, abstained=False)
+
+
+class State(InputState, ProgressFields, AnswerFields, total=False):
+    """The whole state of one question."""
+
+    # written by classify, part of the keys of the node cache: the settings and the state of the index
+    fingerprint: str
+    # written by classify, read by generate: the reply to a text that asks nothing about the documents
+    reply: list[Piece]
+    # written by classify: the user's profile from the store; a part of user_context
+    profile: str
+
+
 
     question: str
     query_type: str
@@ -314,18 +322,9 @@ class RetrievalState(TypedDict):
     trace: list[TraceRecord]
 
 
-class OutputState(RetrievalState):
+class OutputState(RetrievalState, AnswerFields):
     """What a caller gets."""
 
-    answer: str
-    # the answer in parts, with the codes of the program's own words and the citations of the markers
-    parts: list[AnswerPart]
-    citations: list[Citation]
-    # the share of the answer's claims that the documents support, 0-1; 1 for quotes
-    grounding: float
-    # the probability that the passages that were read answer the question, 0-1; None if nothing judged them
-    confidence: float | None
-    abstained: bool
     messages: Annotated[list[AnyMessage], add_messages]
 
 

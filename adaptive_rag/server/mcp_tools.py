@@ -21,7 +21,7 @@ from adaptive_rag.server.calls import CollectionCall
 from adaptive_rag.server.folders import SearchTarget
 from adaptive_rag.server.problems import not_found
 from adaptive_rag.server.roles import Action
-from adaptive_rag.server.shown import TEXT_READS, Confidence, Grounding, cut_text
+from adaptive_rag.server.shown import TEXT_READS, Quality, cut_text, quality_of
 from adaptive_rag.state import Citation
 from adaptive_rag.text.places import format_place, place_at
 
@@ -101,16 +101,13 @@ class Passage(Span):
     scores: dict[str, float] = Field(description="By scoring method; comparable within one search.")
 
 
-class Answered(BaseModel):
+class Answered(Quality):
     """An answer with the passages that support it."""
 
     answer: str
     citations: list[Cited]
     route: str = Field(description="The route of the question: factual, analytical, opinion, ...")
     why: str = Field(description="The reason for this route.")
-    confidence: Confidence
-    grounding: Grounding
-    abstained: bool = Field(description="The documents do not hold an answer.")
     collection: str
 
 
@@ -197,9 +194,7 @@ class Tools:
             citations=[_describe_citation(opened, citation) for citation in output["citations"]],
             route=output["query_type"],
             why=output["analysis"]["reason"],
-            confidence=output["confidence"],
-            grounding=output["grounding"],
-            abstained=output["abstained"],
+            **quality_of(output),
             collection=opened.name,
         )
 

@@ -69,8 +69,7 @@ function toTurn(stored, turn) {
     analysis,
     passages,
     answer: {
-      parts: turn.parts,
-      citations: turn.citations,
+      ...turn,
       query_type: turn.route,
       trace: steps.length
         ? steps.map(({ record }) => record ?? {})
