@@ -11,10 +11,11 @@ from pydantic import BaseModel, Field
 from starlette.concurrency import run_in_threadpool
 
 from adaptive_rag.errors import InputError
+from adaptive_rag.index.index import open_own_store
 from adaptive_rag.index.location import open_location
 from adaptive_rag.index.manifest import SourceRecord, read_manifest
 from adaptive_rag.index.sharding.layout import shard_uris
-from adaptive_rag.index.sources import read_chunks
+from adaptive_rag.index.sources import ListedSource, list_sources, read_chunks
 from adaptive_rag.ingest.archives import owners_of
 from adaptive_rag.server.answering import SETTINGS, Answering, Inquiry, Question, QuestionText, Situation
 from adaptive_rag.server.calls import CollectionCall
@@ -313,7 +314,9 @@ def require_single(names: Sequence[str]) -> str:
     return names[0]
 
 
-def _list_sources(opened: OpenedCollection) -> Mapping[str, SourceRecord]:
+def _list_sources(opened: OpenedCollection) -> Mapping[str, SourceRecord | ListedSource]:
+    if open_own_store(opened.uri) is not None:
+        return {listed.source: listed for listed in list_sources(opened.uri)}
     location, records = open_location(opened.uri), dict[str, SourceRecord]()
     for uri in shard_uris(location) or [opened.uri]:
         if manifest := read_manifest(open_location(uri)):
