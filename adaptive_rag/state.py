@@ -208,6 +208,8 @@ class Decision(TypedDict):
     why: str
     # the same as phrases, where the step gives them
     reasons: NotRequired[list[Phrase]]
+    # of a weighted fusion: the share of the scores by vector, 0-1; the rest is that of the scores by words
+    alpha: NotRequired[float]
 
 
 class StandIn(TypedDict):
@@ -288,9 +290,9 @@ class AnswerFields(TypedDict):
     """The fields that generate writes."""
 
     answer: str
+    # the answer in parts, with the codes of the program's own words and the citations of the markers
     parts: list[AnswerPart]
     citations: list[Citation]
-    # the answer in parts, with the codes of the program's own words and the citations of the markers
     # the share of the answer's claims that the documents support, 0-1; 1 for quotes
     grounding: float
     # the probability that the passages that were read answer the question, 0-1; None if nothing judged them
@@ -298,8 +300,6 @@ class AnswerFields(TypedDict):
     abstained: bool
 
 
-class RetrievalState(TypedDict):
-    """The output of a retrieval without an answer."""
 NO_ANSWER = AnswerFields(answer="", parts=[], citations=[], grounding=0.0, confidence=None, abstained=False)
 
 
@@ -314,6 +314,8 @@ class State(InputState, ProgressFields, AnswerFields, total=False):
     profile: str
 
 
+class RetrievalState(TypedDict):
+    """The output of a retrieval without an answer."""
 
     question: str
     query_type: str
