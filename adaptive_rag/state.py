@@ -208,6 +208,8 @@ class Decision(TypedDict):
     why: str
     # the same as phrases, where the step gives them
     reasons: NotRequired[list[Phrase]]
+    # of a weighted fusion: the share of the scores by vector, 0-1; the rest is that of the scores by words
+    alpha: NotRequired[float]
 
 
 class StandIn(TypedDict):
@@ -284,7 +286,24 @@ class ProgressFields(TypedDict, total=False):
     trace: list[TraceRecord]
 
 
-class State(InputState, ProgressFields, total=False):
+class AnswerFields(TypedDict):
+    """The fields that generate writes."""
+
+    answer: str
+    # the answer in parts, with the codes of the program's own words and the citations of the markers
+    parts: list[AnswerPart]
+    citations: list[Citation]
+    # the share of the answer's claims that the documents support, 0-1; 1 for quotes
+    grounding: float
+    # the probability that the passages that were read answer the question, 0-1; None if nothing judged them
+    confidence: float | None
+    abstained: bool
+
+
+NO_ANSWER = AnswerFields(answer="", parts=[], citations=[], grounding=0.0, confidence=None, abstained=False)
+
+
+class State(InputState, ProgressFields, AnswerFields, total=False):
     """The whole state of one question."""
 
     # written by classify, part of the keys of the node cache: the settings and the state of the index
@@ -293,15 +312,6 @@ class State(InputState, ProgressFields, total=False):
     reply: list[Piece]
     # written by classify: the user's profile from the store; a part of user_context
     profile: str
-    # written by generate
-    answer: str
-    parts: list[AnswerPart]
-    citations: list[Citation]
-    # the share of the answer's claims that the documents support, 0-1; 1 for quotes
-    grounding: float
-    # the probability that the passages that were read answer the question, 0-1; None if nothing judged them
-    confidence: float | None
-    abstained: bool
 
 
 class RetrievalState(TypedDict):
@@ -314,18 +324,9 @@ class RetrievalState(TypedDict):
     trace: list[TraceRecord]
 
 
-class OutputState(RetrievalState):
+class OutputState(RetrievalState, AnswerFields):
     """What a caller gets."""
 
-    answer: str
-    # the answer in parts, with the codes of the program's own words and the citations of the markers
-    parts: list[AnswerPart]
-    citations: list[Citation]
-    # the share of the answer's claims that the documents support, 0-1; 1 for quotes
-    grounding: float
-    # the probability that the passages that were read answer the question, 0-1; None if nothing judged them
-    confidence: float | None
-    abstained: bool
     messages: Annotated[list[AnyMessage], add_messages]
 
 

@@ -7,7 +7,7 @@ import json
 import re
 import threading
 import time
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias, cast
 
 from langchain_core.language_models import BaseChatModel
@@ -25,7 +25,6 @@ from adaptive_rag.text.markers import write_marker
 
 # A reply of a scripted model: a text, an object that is sent as JSON, or an error that is raised.
 Reply: TypeAlias = str | Mapping[str, Any] | Sequence[Any] | BaseException | None
-Script: TypeAlias = Mapping[str, Any] | Callable[[str, list[BaseMessage]], Reply]
 
 # A usable reply for each step. Lists are cut or extended to the number of items that the prompt asks for.
 DEFAULT_REPLIES: dict[str, Reply] = {

@@ -35,7 +35,7 @@ from adaptive_rag.rank.rerankers import RERANKERS, check_calls
 from adaptive_rag.search.search import prepare
 from adaptive_rag.search.words import check_lexical
 from adaptive_rag.source import ChunkSource
-from adaptive_rag.state import ROUTED_TYPES, Decision, QueryAnalysis, RoutedType, State, Turn
+from adaptive_rag.state import NO_ANSWER, ROUTED_TYPES, Decision, QueryAnalysis, RoutedType, State, Turn
 from adaptive_rag.text.phrases import decide, say
 from adaptive_rag.text.visible import without_surrogates
 from adaptive_rag.text.words import terms
@@ -146,12 +146,7 @@ _FRESH: dict[str, Any] = {
     "implied_context": "",
     "candidates": [],
     "documents": [],
-    "answer": "",
-    "parts": [],
-    "citations": [],
-    "grounding": 0.0,
-    "confidence": None,
-    "abstained": False,
+    **NO_ANSWER,
 }
 
 

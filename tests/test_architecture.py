@@ -12,7 +12,7 @@ from types import ModuleType
 import pytest
 
 import adaptive_rag
-from adaptive_rag.llm.request import StepName
+from adaptive_rag.context.groups import StepName
 
 ROOT = Path(__file__).parents[1]
 FOLDERS = {"adaptive_rag": ROOT / "adaptive_rag"} | {

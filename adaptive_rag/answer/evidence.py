@@ -12,7 +12,7 @@ from adaptive_rag.answer.passages import cite_span
 from adaptive_rag.answer.request import NEITHER, AnswerRequest
 from adaptive_rag.state import Citation, Phrase, Piece
 from adaptive_rag.text.markers import respell_markers
-from adaptive_rag.text.phrases import join_pieces, say
+from adaptive_rag.text.phrases import join_pieces, say, say_refusal
 from adaptive_rag.text.words import terms
 
 Outcome = Literal["answer", "closest", "refusal"]
@@ -116,8 +116,9 @@ def say_abstention(
     """
     question, condition = _on_one_line(question), respell_markers(_on_one_line(where))
     if where and documents == 0:
-        return [say("no_match", condition=condition)]
-    phrases = [say("nothing_on", part=respell_markers(missing)) if missing else say("refused")]
+        return [say_refusal("no_match", condition=condition)]
+    refusal = say_refusal("nothing_on", part=respell_markers(missing)) if missing else say_refusal("refused")
+    phrases = [refusal]
     added_queries = _list_added_queries(question, queries)
     if documents or added_queries:
         searched = say("some_documents", n=documents) if documents else say("all_documents")

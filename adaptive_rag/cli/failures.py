@@ -6,22 +6,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from adaptive_rag.cli.output import format_count, print_note, shorten
+from adaptive_rag.text.languages import label_for
 
 if TYPE_CHECKING:
     from adaptive_rag.state import TraceRecord
 
-# Skill of the trace -> what the model failed at.
-SKILL_NAMES = {
-    "classify": "classifying the question",
-    "enhance": "sharpening the query",
-    "decompose": "splitting the question",
-    "viewpoints": "naming viewpoints",
-    "infer": "inferring the context",
-    "contextualize": "putting the question in context",
-    "score": "scoring passages",
-    "select": "choosing passages",
-    "generate": "writing the answer",
-}
 MAX_REASON_LENGTH = 300
 
 
@@ -40,7 +29,7 @@ def format_failures(trace: Sequence[TraceRecord], *, abstained: bool) -> str:
     )
     if failures := find_failures(trace):
         skills = list(dict.fromkeys(failure["skill"] for failure in failures))
-        steps = " and ".join(SKILL_NAMES[skill] for skill in skills)
+        steps = " and ".join(_name_work(skill) for skill in skills)
         reasons = "; ".join(dict.fromkeys(failure["reason"] for failure in failures))
         reason = shorten(reasons, MAX_REASON_LENGTH).rstrip(".")
         replacement = local_answer if "generate" in skills else "That was done without it."
@@ -50,6 +39,12 @@ def format_failures(trace: Sequence[TraceRecord], *, abstained: bool) -> str:
             if (decision["what"], decision["chosen"]) == ("answer", "extractive"):
                 return f"The chat model's answer was not used: {decision['why']}. {local_answer}"
     return ""
+
+
+def _name_work(skill: str) -> str:
+    """Return what a step does, in a sentence: "writing the answer"."""
+    label = label_for("progress", skill).rstrip(" …")
+    return label[:1].lower() + label[1:]
 
 
 def format_calls(trace: Sequence[TraceRecord]) -> str:

@@ -16,7 +16,7 @@ from adaptive_rag.errors import ConfigurationError
 def feedback(
     question: Annotated[str, Argument(help="The question; - reads it from standard input.")],
     type: Annotated[
-        str, Option("--type", "-t", help="The right type: factual, analytical, opinion or contextual.")
+        str, Option("--type", "-t", help="The right type, one of those that `adaptive-rag route` shows.")
     ],
     context: options.UserContext = "",
     history: Annotated[

@@ -18,6 +18,7 @@ from adaptive_rag.cli.output import format_count, shorten, stderr
 from adaptive_rag.cli.skipped import print_skipped
 from adaptive_rag.ingest import Site
 from adaptive_rag.ingest.web import is_address
+from adaptive_rag.text.languages import label_for
 from adaptive_rag.text.redaction import PiecewiseRedactor
 from adaptive_rag.text.visible import visible
 
@@ -26,20 +27,6 @@ if TYPE_CHECKING:
     from adaptive_rag.runnable import AdaptiveRAG
     from adaptive_rag.state import OutputState
 
-# Step -> the text that is shown while it runs.
-STEP_STATUS = {
-    "classify": "reading the question",
-    "enhance": "sharpening the query",
-    "decompose": "splitting the question",
-    "viewpoints": "naming viewpoints",
-    "contextualize": "putting the question in context",
-    "retrieve": "searching",
-    "rerank": "scoring passages",
-    "diversify": "choosing passages",
-    "balance": "balancing viewpoints",
-    "fuse": "joining two strategies",
-    "generate": "writing",
-}
 # Characters that are shown of a draft, from its end.
 DRAFT_LENGTH = 240
 # Characters that are shown of the address that is being fetched.
@@ -80,13 +67,13 @@ def answer_live(
     output: dict[str, Any] = {}
     draft, attempt, redactor = "", None, PiecewiseRedactor()
     modes = {"stream_mode": ["messages", "custom", "values"], "subgraphs": True}
-    with stderr().status("reading the question", spinner="dots") as status:
+    with stderr().status(label_for("progress", "classify"), spinner="dots") as status:
         for namespace, mode, part in rag.stream(state, config, **modes):  # type: ignore[arg-type]
             # Values with a namespace are those of a strategy's subgraph, not of the whole run.
             if mode == "values" and not namespace:
                 output = part
             elif mode == "custom" and part.get("event") == "started":
-                status.update(STEP_STATUS.get(part["step"], part["step"]))
+                status.update(label_for("progress", part["step"]))
             elif mode == "messages" and isinstance(part[0], AIMessageChunk):
                 if part[1].get("attempt") != attempt:
                     draft, attempt, redactor = "", part[1].get("attempt"), PiecewiseRedactor()

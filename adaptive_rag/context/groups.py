@@ -24,6 +24,8 @@ Diversity = Literal["coverage", "mmr", "facility-location", "none"]
 ModelStep = Literal[
     "classify", "enhance", "decompose", "viewpoints", "infer", "contextualize", "score", "generate"
 ]
+# A request of these steps to a chat model; whether one selects passages is a setting of its own.
+StepName = Literal[ModelStep, "select"]
 # Mechanisms that can be turned off to measure their effect. The evaluation has an arm without each of them.
 Mechanism = Literal[
     "abstain",
@@ -155,9 +157,7 @@ class ModelSettings(Group):
         description="Steps that ask a chat model; the others run locally. By default the steps that are "
         "worth a call (docs/calls.md).",
     )
-    temperatures: Annotated[
-        dict[ModelStep | Literal["select"], float], NoDecode, BeforeValidator(parse_pairs)
-    ] = Field(
+    temperatures: Annotated[dict[StepName, float], NoDecode, BeforeValidator(parse_pairs)] = Field(
         default_factory=dict,
         description="Temperature of a step, as in generate=0.2. By default the model's own.",
     )

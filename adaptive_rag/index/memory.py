@@ -1,4 +1,4 @@
-"""An index in memory that is searched exactly, for tests, notebooks and up to a few hundred passages."""
+"""An index in memory that is searched exactly, for tests and benchmarks with up to a few hundred passages."""
 
 from __future__ import annotations
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import difflib
 import os
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path, PurePath
 
 from adaptive_rag.errors import InputError
@@ -23,7 +23,7 @@ from adaptive_rag.index.reader import TableReader
 from adaptive_rag.index.report import IndexReport, join_reports
 from adaptive_rag.index.run import IndexingRun
 from adaptive_rag.index.sharding.layout import shard_uris
-from adaptive_rag.source import ListsSources
+from adaptive_rag.source import ListsChunks, ListsSources
 from adaptive_rag.state import Chunk
 
 # How many similar names a message suggests.
@@ -81,9 +81,15 @@ def read_chunks(uri: str | Path, name: str) -> tuple[str, list[Chunk]]:
     """Find a document by name, and return its full name and its chunks in the order of the text.
 
     Raises:
-        InputError: no document has this name, or several do.
+        InputError: no document has this name, several do, or the store cannot list its chunks.
         IndexMismatchError: there is no index of this program.
     """
+    if (store := open_own_store(uri)) is not None:
+        if not isinstance(store, ListsChunks):
+            raise InputError(f"{uri} can be searched, but it cannot list its chunks, so no document is read.")
+        stored_chunks = list(store.chunks())
+        source = _find(name, {chunk["source"]: None for chunk in stored_chunks})
+        return source, _in_order(chunk for chunk in stored_chunks if chunk["source"] == source)
     location = open_location(uri)
     if uris := shard_uris(location):
         [(shard, source)] = [
@@ -92,19 +98,22 @@ def read_chunks(uri: str | Path, name: str) -> tuple[str, list[Chunk]]:
         return read_chunks(shard, source)
     manifest = complete_manifest(location)
     refuse_damage(location, manifest)
-    source = _find(name, manifest)
+    source = _find(name, _files_of(manifest))
     if isinstance(location, Database):
-        stored_chunks = PostgresIndex(location).only([source]).chunks()
+        chunks = _in_order(PostgresIndex(location).only([source]).chunks())
     else:
         reader = TableReader(location.uri, manifest)
-        stored_chunks = reader.chunks(reader.select_rows([frozenset([source])]))
-    chunks = sorted(stored_chunks, key=lambda chunk: chunk["start"])
+        chunks = _in_order(reader.chunks(reader.select_rows([frozenset([source])])))
     for chunk in chunks:
         if chunk["source"] != source:  # the chunks are stored under another document with the same content
             names = [chunk["source"], *chunk["metadata"]["also_as"]]
             chunk["metadata"]["also_as"] = [other for other in names if other != source]
             chunk["source"] = source
     return source, chunks
+
+
+def _in_order(chunks: Iterable[Chunk]) -> list[Chunk]:
+    return sorted(chunks, key=lambda chunk: chunk["start"])
 
 
 def join_chunks(chunks: Sequence[Chunk], start: int, end: int) -> str:
@@ -129,11 +138,14 @@ def remove_sources(
     The `sources` of the report are the documents that were removed.
 
     Raises:
-        InputError: a name matches no document, or several; nothing is removed.
+        InputError: a name matches no document, or several, or the index is a store of another kind; nothing
+            is removed.
         IndexDamagedError: files of the index are missing or were changed.
         IndexMismatchError: there is no index of this program.
         IndexingError: the location cannot be written, or another process holds the lock.
     """
+    if open_own_store(uri) is not None:
+        raise InputError(f"{uri} can be searched, but its documents are removed where it keeps them.")
     location, started = open_location(uri), time.perf_counter()
     if uris := shard_uris(location):
         names_by_shard = _sort_by_shard(uris, names)
@@ -146,7 +158,7 @@ def remove_sources(
     with write_lock(location, wait_seconds=wait_seconds, on_wait=on_wait):
         manifest = complete_manifest(location)
         refuse_damage(location, manifest)
-        removed = list(dict.fromkeys(_find(name, manifest) for name in names))
+        removed = list(dict.fromkeys(_find(name, _files_of(manifest)) for name in names))
         report = IndexReport(unchanged=len(manifest.sources) - len(removed), sources=removed)
         run = IndexingRun(
             location, manifest.settings.embeddings, manifest, report, None, publish_at_end=False
@@ -160,22 +172,22 @@ def remove_sources(
 def _sort_by_shard(uris: Sequence[str], names: Sequence[str]) -> dict[str, list[str]]:
     """Return the full names of the documents, grouped by the shard that holds them."""
     manifests = {uri: complete_manifest(open_location(uri)) for uri in uris}
-    records = {
-        source: record for manifest in manifests.values() for source, record in manifest.sources.items()
-    }
-    joined = replace(manifests[uris[0]], sources=records)
-    sources = list(dict.fromkeys(_find(name, joined) for name in names))
+    files = {source: file for each in manifests.values() for source, file in _files_of(each).items()}
+    sources = list(dict.fromkeys(_find(name, files) for name in names))
     return {uri: [source for source in sources if source in manifests[uri].sources] for uri in uris}
 
 
-def _find(name: str, manifest: Manifest) -> str:
+def _files_of(manifest: Manifest) -> dict[str, str | None]:
+    return {source: record.path for source, record in manifest.sources.items()}
+
+
+def _find(name: str, sources: Mapping[str, str | None]) -> str:
     """Find a document by its name, by the path of its file, or by the end of its name."""
-    sources = manifest.sources
     if name in sources:
         return name
     real_path = os.path.realpath(os.path.expanduser(name))
     ending = "/" + Path(name).as_posix().lstrip("/")
-    matches = [source for source, record in sources.items() if record.path == real_path]
+    matches = [source for source, file in sources.items() if file == real_path]
     matches = matches or [source for source in sources if source.endswith(ending)]
     if len(matches) == 1:
         return matches[0]

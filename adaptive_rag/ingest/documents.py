@@ -155,6 +155,10 @@ class SourceText:
         return self.headings[index].section
 
 
+# The name of a style of headings in Word: "heading 2", "Title".
+HEADING_STYLE = re.compile(r"heading\s*([1-9])|title$", re.IGNORECASE)
+
+
 class TextBuilder:
     """Collects the text of one source; a loader fills it from top to bottom."""
 

@@ -16,7 +16,7 @@ from docx.oxml.exceptions import XmlchemyError
 from docx.oxml.ns import qn
 from docx.parts.styles import StylesPart
 
-from adaptive_rag.ingest.documents import TextBuilder
+from adaptive_rag.ingest.documents import HEADING_STYLE, TextBuilder
 from adaptive_rag.ingest.equations import read_equation
 from adaptive_rag.ingest.numbering import BULLET, DEEPEST, Numbering
 from adaptive_rag.ingest.package import (
@@ -44,7 +44,6 @@ _EQUATION = "{http://schemas.openxmlformats.org/officeDocument/2006/math}oMath"
 _FALLBACK = "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback"
 # Formatting, text that was moved elsewhere, pronunciation (ruby), and the second copy of a text box.
 _SKIPPED_TAGS = {*map(qn, ("w:pPr", "w:rPr", "w:moveFrom", "w:rt")), _FALLBACK}
-_HEADING = re.compile(r"heading\s*([1-9])|title$", re.IGNORECASE)
 # In a document without styles for headings: "§ 7 Illness and holiday", but not "Please bring your own cup."
 _BOLD_HEADING = re.compile(r"(?=.*[^\W\d_]{2}).{1,150}(?<![.,;])")
 _BOLD_LEVEL = 2  # below a title
@@ -124,7 +123,7 @@ def _read_style(inherited: Iterable[Any], numbering: Numbering) -> _Style:
                 depth = numbering.depth_of(number, style.styleId)
         if not is_settled:
             outline = style.xpath("./w:pPr/w:outlineLvl/@w:val")
-            if match := _HEADING.match(style.name_val or ""):
+            if match := HEADING_STYLE.match(style.name_val or ""):
                 level, is_settled = int(match[1] or 1), True
             elif outline:
                 level, is_settled = (int(outline[0]) + 1 if outline[0] in tuple("012345678") else None), True

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from adaptive_rag.errors import IndexingError
-from adaptive_rag.ingest.documents import TextBuilder
+from adaptive_rag.ingest.documents import HEADING_STYLE, TextBuilder
 from adaptive_rag.ingest.page_headers import add_page_edges
 from adaptive_rag.ingest.text import code_page
 from adaptive_rag.text.tables import write_row
@@ -21,7 +21,6 @@ _TOKEN = re.compile(
     rb"(?P<brace>[{}])|(?P<text>[^\\{}\r\n]+)|[\r\n]+|\\",
     re.DOTALL,
 )
-_HEADING = re.compile(r"heading\s*([1-9])|title$", re.IGNORECASE)
 # Groups that hold no text of the document.
 _SKIPPED_GROUPS = frozenset(
     "colortbl filetbl pict nonshppict shprslt info listtable listoverridetable revtbl rsidtbl generator "
@@ -161,7 +160,7 @@ class _Reader:
         if closed.part == "box" != self._state.part:
             self._boxes.append(self._take("box"))
         if closed.part == self._state.part == "stylesheet":
-            heading = _HEADING.match(self._take("stylesheet"))
+            heading = HEADING_STYLE.match(self._take("stylesheet"))
             if heading or 0 <= closed.outline < 9:
                 self._levels[closed.style] = int(heading[1] or 1) if heading else closed.outline + 1
 

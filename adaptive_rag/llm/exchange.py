@@ -19,13 +19,14 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from pydantic import BaseModel, ValidationError
 
 from adaptive_rag.context import Context
+from adaptive_rag.context.groups import StepName
 from adaptive_rag.errors import AdaptiveRAGError
 from adaptive_rag.llm.budget import Ledger
 from adaptive_rag.llm.faults import Fault, fault_of
 from adaptive_rag.llm.messages import format_messages, load_prompt
 from adaptive_rag.llm.receive import form_text, storable
 from adaptive_rag.llm.replies import json_values
-from adaptive_rag.llm.request import Reply, Request, StepName
+from adaptive_rag.llm.request import Reply, Request
 from adaptive_rag.llm.structured import METHODS, Method, remember_refusals, strictest_method
 from adaptive_rag.models.chat import Role
 from adaptive_rag.models.prices import price_of

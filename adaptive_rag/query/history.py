@@ -14,7 +14,7 @@ from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMes
 from adaptive_rag.errors import InputError
 from adaptive_rag.query.ellipsis import AUXILIARY, QUESTION_WORD
 from adaptive_rag.state import InputState, Turn
-from adaptive_rag.text.phrases import english
+from adaptive_rag.text.phrases import is_refusal
 from adaptive_rag.text.sentences import sentence_spans
 from adaptive_rag.text.visible import without_surrogates
 from adaptive_rag.text.words import ASKING_WORDS, stem, terms
@@ -138,8 +138,7 @@ def _read_turn(turn: Any) -> HumanMessage | AIMessage:
 
 def _is_refusal(message: AIMessage) -> bool:
     """Return whether an answer abstained; one that was passed as a text is told by its words."""
-    beginnings = tuple(english()[code].partition("{")[0] for code in ("refused", "no_match"))
-    return bool(message.response_metadata.get("abstained", message.text.startswith(beginnings)))
+    return bool(message.response_metadata.get("abstained", is_refusal(message.text)))
 
 
 def join_context(user_context: str, profile: str) -> str:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from adaptive_rag.state import RoutedType
 
 
 @dataclass(frozen=True)
@@ -12,7 +15,7 @@ class SampleQuestion:
     """A question that the sample documents answer, and the strategy that it calls for."""
 
     question: str
-    type: Literal["factual", "analytical", "opinion", "contextual"]
+    type: RoutedType
     user_context: str | None = None
 
 
@@ -32,13 +35,11 @@ def samples_path() -> Path:
 
 
 def questions_path() -> Path:
-    """Return the evaluation questions over the samples (JSON lines; see `SAMPLE_QUESTIONS` for four)."""
+    """Return the evaluation questions over the samples (JSON lines; see `SAMPLE_QUESTIONS` for four).
+
+    Beside them stands an ontology that fits the samples.
+    """
     return Path(__file__).parent / "questions.jsonl"
-
-
-def ontology_path() -> Path:
-    """Return the example ontology that fits the samples (YAML: category -> terms)."""
-    return Path(__file__).parent / "ontology.yaml"
 
 
 def lend_vectors(index: Path) -> None:

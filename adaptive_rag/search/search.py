@@ -52,12 +52,13 @@ def search(
     if method != "weighted":
         why = f"retrieval.fusion = {method!r}" if context.uses("fusion") else "without fusion"
     fused = fuse(candidates, method=method, alpha=alpha)
-    chosen = f"alpha {alpha:.2f}" if method == "weighted" else method
     if all_chunks:
         fused, why = fused[:limit], f"{why}; BM25Okapi scored all {len(all_chunks.words)} chunks"
     if settings.tfidf and uses_words:
         why = f"{why}; TF-IDF counts {settings.tfidf:g} of the score by words"
-    return fused, Decision(what="fusion", chosen=chosen, why=why)
+    if method != "weighted":
+        return fused, Decision(what="fusion", chosen=method, why=why)
+    return fused, Decision(what="fusion", chosen=f"alpha {alpha:.2f}", why=why, alpha=round(alpha, 4))
 
 
 def fusion_method(context: Context) -> Fusion:

@@ -16,7 +16,7 @@ from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple, empt
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 from langgraph.store.base import BaseStore
 from langgraph.store.sqlite.aio import AsyncSqliteStore
-from pydantic import BaseModel, Field
+from pydantic import Field
 from sqlalchemy import Connection, Engine, case, delete, or_, select, update
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import Session
@@ -28,7 +28,7 @@ from adaptive_rag.private import make_file
 from adaptive_rag.server.problems import Problem
 from adaptive_rag.server.selection import Selection
 from adaptive_rag.server.settings import ServerSettings
-from adaptive_rag.server.shown import Confidence, Grounding
+from adaptive_rag.server.shown import Quality, quality_of
 from adaptive_rag.server.tables import Thread, TurnText, now
 from adaptive_rag.state import AnswerPart, Citation, Decision
 from adaptive_rag.text.redaction import redact
@@ -47,7 +47,7 @@ PARTS: Any = Field(
 )
 
 
-class TurnShown(BaseModel):
+class TurnShown(Quality):
     """A question of a thread with its answer."""
 
     id: str = Field(description="It does not change when other turns are deleted.")
@@ -58,9 +58,6 @@ class TurnShown(BaseModel):
     citations: list[Citation]
     route: str
     user_context: str = Field(description="Who asked, or in what situation.")
-    confidence: Confidence
-    grounding: Grounding
-    abstained: bool
     decisions: list[Decision] = Field(description="The decisions about the answer, from its trace.")
     only: Selection = Field(description="The documents that were searched.")
     asked: datetime
@@ -363,9 +360,7 @@ def _read_turns(messages: Iterable[AnyMessage]) -> list[TurnShown]:
                 citations=metadata["citations"],
                 route=metadata["query_type"],
                 user_context=metadata.get("user_context", ""),
-                confidence=metadata["confidence"],
-                grounding=metadata["grounding"],
-                abstained=metadata["abstained"],
+                **quality_of(metadata),
                 decisions=metadata.get("decisions", []),
                 only=Selection.model_validate(metadata.get("kept", {}).get("only", {})),
                 asked=datetime.fromtimestamp(metadata["asked_at"], UTC),

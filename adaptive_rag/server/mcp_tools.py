@@ -11,17 +11,18 @@ from pydantic import BaseModel, Field
 from starlette.concurrency import run_in_threadpool
 
 from adaptive_rag.errors import InputError
+from adaptive_rag.index.index import open_own_store
 from adaptive_rag.index.location import open_location
 from adaptive_rag.index.manifest import SourceRecord, read_manifest
 from adaptive_rag.index.sharding.layout import shard_uris
-from adaptive_rag.index.sources import read_chunks
+from adaptive_rag.index.sources import ListedSource, list_sources, read_chunks
 from adaptive_rag.ingest.archives import owners_of
 from adaptive_rag.server.answering import SETTINGS, Answering, Inquiry, Question, QuestionText, Situation
 from adaptive_rag.server.calls import CollectionCall
 from adaptive_rag.server.folders import SearchTarget
 from adaptive_rag.server.problems import not_found
 from adaptive_rag.server.roles import Action
-from adaptive_rag.server.shown import TEXT_READS, Confidence, Grounding, cut_text
+from adaptive_rag.server.shown import TEXT_READS, Quality, cut_text, quality_of
 from adaptive_rag.state import Citation
 from adaptive_rag.text.places import format_place, place_at
 
@@ -101,16 +102,13 @@ class Passage(Span):
     scores: dict[str, float] = Field(description="By scoring method; comparable within one search.")
 
 
-class Answered(BaseModel):
+class Answered(Quality):
     """An answer with the passages that support it."""
 
     answer: str
     citations: list[Cited]
     route: str = Field(description="The route of the question: factual, analytical, opinion, ...")
     why: str = Field(description="The reason for this route.")
-    confidence: Confidence
-    grounding: Grounding
-    abstained: bool = Field(description="The documents do not hold an answer.")
     collection: str
 
 
@@ -197,9 +195,7 @@ class Tools:
             citations=[_describe_citation(opened, citation) for citation in output["citations"]],
             route=output["query_type"],
             why=output["analysis"]["reason"],
-            confidence=output["confidence"],
-            grounding=output["grounding"],
-            abstained=output["abstained"],
+            **quality_of(output),
             collection=opened.name,
         )
 
@@ -318,7 +314,9 @@ def require_single(names: Sequence[str]) -> str:
     return names[0]
 
 
-def _list_sources(opened: OpenedCollection) -> Mapping[str, SourceRecord]:
+def _list_sources(opened: OpenedCollection) -> Mapping[str, SourceRecord | ListedSource]:
+    if open_own_store(opened.uri) is not None:
+        return {listed.source: listed for listed in list_sources(opened.uri)}
     location, records = open_location(opened.uri), dict[str, SourceRecord]()
     for uri in shard_uris(location) or [opened.uri]:
         if manifest := read_manifest(open_location(uri)):

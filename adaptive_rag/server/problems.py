@@ -8,7 +8,7 @@ import sqlite3
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from http import HTTPStatus
-from typing import Any, Literal, TypeVar, get_args
+from typing import Any, Literal, TypeVar
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
@@ -47,7 +47,6 @@ ProblemType = Literal[
     "too_slow",
     "wrong_password",
 ]
-PROBLEM_TYPES: tuple[str, ...] = get_args(ProblemType)[1:]
 
 
 # Patterns of fields, and what each asks of a value.

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Annotated, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
-from pydantic import Field
+from pydantic import BaseModel, Field
 from sqlalchemy import Select, func, select
 from sqlalchemy.orm import Session
 
@@ -18,19 +18,24 @@ from adaptive_rag.state import Chunk
 
 # A read of any part of a text loads the whole document.
 TEXT_READS = Turns(2)
-Confidence = Annotated[
-    float | None,
-    Field(
+
+
+class Quality(BaseModel):
+    """How far an answer can be trusted."""
+
+    confidence: float | None = Field(
         description="How likely the passages that were read answer the question, 0 to 1; null if nothing "
         "judged them."
-    ),
-]
-Grounding = Annotated[
-    float,
-    Field(
+    )
+    grounding: float = Field(
         description="Share of the answer's claims that the passages support; 1 for quotes of the documents."
-    ),
-]
+    )
+    abstained: bool = Field(description="The documents do not hold an answer.")
+
+
+def quality_of(output: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields of `Quality` from the graph's output or a stored message."""
+    return {name: output[name] for name in Quality.model_fields}
 
 
 class CollectionSize(NamedTuple):

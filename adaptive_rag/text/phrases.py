@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
-from typing import Any
+from typing import Any, Literal, get_args
 
 from adaptive_rag.state import AnswerPart, Citation, Decision, DecisionKind, Phrase, Piece
 from adaptive_rag.text.languages import fill, load_words
 from adaptive_rag.text.markers import iter_markers, number_of, respell_markers, write_marker
 from adaptive_rag.text.places import format_place
 from adaptive_rag.text.words import terms
+
+# How an abstention can begin.
+Refusal = Literal["refused", "no_match", "nothing_on"]
 
 
 def say(code: str, **values: Any) -> Phrase:
@@ -25,6 +28,17 @@ def say(code: str, **values: Any) -> Phrase:
 def say_heading(code: str) -> Phrase:
     """Return the heading for a code."""
     return {**say(code), "heading": True}
+
+
+def say_refusal(code: Refusal, **values: Any) -> Phrase:
+    """Return the phrase with which an abstention begins."""
+    return say(code, **values)
+
+
+def is_refusal(text: str) -> bool:
+    """Return whether a text is an abstention; one of several lines answers other parts of its question."""
+    beginnings = tuple(english()[code].partition("{")[0] for code in get_args(Refusal))
+    return text.startswith(beginnings) and "\n" not in text.strip()
 
 
 def english() -> Mapping[str, str]:

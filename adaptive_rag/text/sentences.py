@@ -77,6 +77,9 @@ def sentence_spans(text: str, offset: int = 0) -> list[tuple[int, int]]:
     The spans are in order, never overlap and are never empty. `offset` is added to each, so that
     `sentence_spans(chunk["text"], chunk["start"])` returns spans in the document's text. A heading, a list
     item, a table row, a chat message and a line "label: value" each count as a sentence.
+
+    Indexes store these spans with their vectors, and the reader was trained on such sentences: after a change
+    of the rules, older indexes keep the old spans until they are rebuilt.
     """
     return list(iter_sentences(text, offset))
 

@@ -140,15 +140,6 @@ def test_of_a_draft_the_end_is_shown_without_escape_sequences() -> None:
     assert len(shown) < 260
 
 
-def test_the_lines_name_every_step() -> None:
-    from typing import get_args
-
-    from adaptive_rag.cli.failures import SKILL_NAMES
-    from adaptive_rag.llm.request import StepName
-
-    assert set(SKILL_NAMES) == set(get_args(StepName))
-
-
 def test_a_question_that_takes_too_long_is_told_in_a_line(
     run: Run, town_index: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

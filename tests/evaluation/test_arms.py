@@ -11,7 +11,7 @@ from adaptive_rag.evaluation.arms import ARMS, MAIN_ARMS, Bench, all_arm_names, 
 from adaptive_rag.evaluation.datasets import Dataset, Question, load_dataset
 from adaptive_rag.evaluation.judge import COMPARISONS
 from adaptive_rag.graph.strategies import NAMES
-from adaptive_rag.samples import ontology_path, questions_path
+from adaptive_rag.samples import questions_path, samples_path
 from adaptive_rag.state import ROUTED_TYPES
 
 PLAIN = ("standard", "bm25", "fusion")
@@ -100,11 +100,12 @@ def test_the_judged_arms_of_a_recipe_use_its_own_parts(tiny: Dataset, bench: Ben
 
 def test_an_arm_gives_the_ontology_that_lies_beside_the_questions(tiny: Dataset, bench: Bench) -> None:
     graph: Any = bench.graph
-    for ontology in (None, str(ontology_path())):
+    beside = samples_path().parent / "ontology.yaml"
+    for ontology in (None, str(beside)):
         ARMS["with-ontology"].run(tiny.questions[0], replace(bench, ontology=ontology))
         assert graph.asked[-1][1].ontology == ontology
     samples = load_dataset(questions_path())
-    assert samples.ontology == ontology_path() and ontology_path() not in samples.documents
+    assert samples.ontology == beside and beside not in samples.documents
     assert tiny.ontology is None
 
 

@@ -84,7 +84,8 @@ def test_what_the_window_drops_is_read_without_it(town: MemoryIndex, route: str,
 def test_alpha_is_what_weighs_the_scores(town: MemoryIndex) -> None:
     _, decisions = ask(town, QUESTIONS[0], route="factual")
     [decision] = [decision for decision in decisions if decision["what"] == "fusion"]
-    alpha = float(decision["chosen"].removeprefix("alpha "))
+    alpha = decision["alpha"]
+    assert decision["chosen"] == f"alpha {alpha:.2f}"
     kept, _ = ask(town, QUESTIONS[0], route="factual")
     fixed, _ = ask(town, QUESTIONS[0], route="factual", retrieval={"alpha": alpha})
     assert kept == fixed

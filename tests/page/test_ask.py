@@ -15,6 +15,7 @@ from playwright.sync_api import Locator, Page, Route, expect
 from adaptive_rag.text.phrases import link_markers, parts_of, say_heading
 from benchmarks.chat_server import quote_passages, say_sensibly
 from tests.page.conftest import Model, Visit
+from tests.page.states import call
 
 LEVEL = "What is the highest water level ever recorded at Pellhythe?"
 VIEWS = "What are the different views on raising the sea wall?"
@@ -115,6 +116,27 @@ def test_the_answer_is_copied_with_its_quotes(demo: str, visit: Visit) -> None:
         answer, source = page.evaluate("navigator.clipboard.readText()").split("\n\n")
         assert answer.endswith("14 January 2015. [1]")
         assert source.startswith("- [1] climate_handbook.pdf, page 6, 2.4 14 January 2015: “The highest")
+
+
+def test_the_server_says_whose_answers_show_views_and_use_a_situation(demo: str, visit: Visit) -> None:
+    def exchange(route: Route) -> None:
+        listed = route.fetch().json()
+        for each in listed["strategies"]:
+            each["uses_situation"] = each["shows_views"] = each["name"] == "factual"
+        route.fulfill(json=listed)
+
+    answer = {"query_type": "factual", "abstained": False, "documents": [], "citations": [], "trace": []}
+    answer["parts"] = parts_of([say_heading("side_against"), "\n\nThe wall costs too much."], [])
+    body = f"event: answer\ndata: {json.dumps(answer)}\n\n"
+    with visit(demo) as somebody:
+        page = somebody.page
+        page.route("**/strategies", exchange)
+        page.route("**/ask/events", lambda route: route.fulfill(content_type="text/event-stream", body=body))
+        somebody.open("#/ask")
+        call(page, "ask/conversation.js", "ask", "samples", LEVEL, {"userContext": TENANT})
+        turn = page.get_by_role("article")
+        expect(turn).to_contain_text(f"Answered for: {TENANT}")
+        expect(turn).to_contain_text("1 view · 0 sources")
 
 
 @pytest.mark.nightly

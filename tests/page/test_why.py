@@ -144,6 +144,8 @@ def test_another_way_stands_beside_the_first_and_a_vote_is_kept_and_taken_back(
         httpx.delete(f"{api}/feedback/{vote['id']}").raise_for_status()  # what other tests left
     with visit(demo, width=width) as somebody:
         page = somebody.open("#/ask")
+        posted: dict[str, dict[str, object]] = {}
+        page.on("request", lambda sent: posted.update({sent.url.rpartition("/")[2]: sent.post_data_json}))
         ask(page, PLAIN)
         menu = page.get_by_role("button", name="Answer it another way")
         menu.press("Enter")
@@ -157,6 +159,8 @@ def test_another_way_stands_beside_the_first_and_a_vote_is_kept_and_taken_back(
         both.wait_for()
         columns = both.get_by_role("article")
         assert columns.count() == 2
+        added = {"collections": ["samples"], "routes": ["factual", "opinion"]}
+        assert posted["compare"] == posted["events"] | added
         columns.nth(0).get_by_role("button", name="Source 1: climate_handbook.pdf, page 6").hover()
         expect(page.get_by_role("tooltip")).to_contain_text("at 06.20 on 14 January 2015")
         expect(columns.nth(0)).to_contain_text("The highest level ever recorded at Pellhythe is 4.83 metres")

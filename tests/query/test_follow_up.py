@@ -1,14 +1,17 @@
 """A follow-up is given the subject of the exchange that it leans on; other questions are left alone."""
 
+from typing import Any
+
 import pytest
 from langchain_core.messages import AIMessage, HumanMessage
 
 from adaptive_rag import AdaptiveRAG
+from adaptive_rag.answer.evidence import say_abstention
 from adaptive_rag.index.memory import MemoryIndex
 from adaptive_rag.query.follow_up import complete, last_question
 from adaptive_rag.query.history import read_history
 from adaptive_rag.state import Turn
-from adaptive_rag.text.phrases import english
+from adaptive_rag.text.phrases import english, say, text_of
 from tests.conftest import TOWN
 
 
@@ -117,9 +120,18 @@ def test_nothing_is_added_where_nothing_was_asked_before() -> None:
     assert complete("And what about it?", []) == ("And what about it?", "")
 
 
-def test_a_refusal_is_no_part_of_what_is_known() -> None:
-    refused = f"{english()['refused']} I searched for “quux”."
+@pytest.mark.parametrize(
+    "told",
+    [{}, {"missing": "quux"}, {"documents": 0, "where": "page = 7"}, {"documents": 3, "where": "page = 7"}],
+)
+def test_a_refusal_is_no_part_of_what_is_known(told: dict[str, Any]) -> None:
+    refused = text_of(say_abstention("What is quux?", ["quux, the word"], **told))
     assert read_history(talk("What is quux?", refused), []) == talk("What is quux?")
+
+
+def test_an_answer_that_begins_with_a_part_without_one_is_known() -> None:
+    half = f"{say('nothing_on', part='Is there a sauna')['text']}\nThe pool opens at nine [1]."
+    assert read_history(talk("Is there a sauna, and when is it open?", half), [])[1]["text"] == half
 
 
 def test_a_message_that_stores_whether_it_abstained_is_not_judged_by_its_words() -> None:

@@ -23,7 +23,6 @@ from adaptive_rag.models.embeddings import limit_of
 from adaptive_rag.samples import (
     SAMPLE_QUESTIONS,
     lend_vectors,
-    ontology_path,
     questions_path,
     samples_path,
 )
@@ -223,7 +222,7 @@ def test_the_demo_asks_one_answerable_question_of_each_type() -> None:
 
 def test_every_term_of_the_ontology_occurs_in_the_documents() -> None:
     everything = plain("\n".join(text_of(path.name) for path in samples_path().iterdir())).lower()
-    ontology = yaml.safe_load(ontology_path().read_text(encoding="utf-8"))
+    ontology = yaml.safe_load((samples_path().parent / "ontology.yaml").read_text(encoding="utf-8"))
     assert len(ontology) == 6
     terms = [term for terms in ontology.values() for term in terms]
     assert len(terms) == len(set(terms))

@@ -20,6 +20,8 @@ def test_the_steps_of_every_strategy_are_those_that_its_questions_take(client: T
         trace = client.post(f"{API}/collections/samples/ask", json=asked).json()["trace"]
         assert [record["step"] for record in trace] == [graph["first"], *each["steps"], graph["last"]]
         assert each["colour"] == STRATEGIES[each["name"]].colour and each["purpose"]
+        assert each["shows_views"] == STRATEGIES[each["name"]].style.views
+    assert [each["name"] for each in graph["strategies"] if each["uses_situation"]] == ["contextual"]
 
 
 def test_both_strategies_of_an_unsure_question_are_joined_by_the_listed_step(serve_samples: Serve) -> None:

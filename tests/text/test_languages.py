@@ -9,6 +9,9 @@ from typing import Any, get_args
 
 import pytest
 
+from adaptive_rag.context.groups import StepName
+from adaptive_rag.graph.strategies import STRATEGIES
+from adaptive_rag.nodes import classify, fuse, generate
 from adaptive_rag.server.quotas import QUOTAS
 from adaptive_rag.state import DecisionKind
 from adaptive_rag.text.languages import LANGUAGES, label_for, load_words
@@ -81,6 +84,13 @@ def test_a_code_without_a_label_is_shown_itself() -> None:
 
 def test_each_kind_of_decision_has_a_label() -> None:
     assert load_words("en").labels["decision"].keys() == set(get_args(DecisionKind))
+
+
+def test_each_step_has_a_label_and_words_for_its_progress() -> None:
+    nodes = {name for strategy in STRATEGIES.values() for name in strategy.build().nodes}
+    steps = {classify.name, *nodes, fuse.name, generate.name, *get_args(StepName)}
+    labels = load_words("en").labels
+    assert labels["step"].keys() == labels["progress"].keys() == steps
 
 
 def test_the_sentences_that_are_translated_are_those_that_the_program_writes() -> None:

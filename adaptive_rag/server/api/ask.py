@@ -20,7 +20,7 @@ from adaptive_rag.server.calls import AskCall, Call, count
 from adaptive_rag.server.conversations import PARTS
 from adaptive_rag.server.folders import SearchTarget
 from adaptive_rag.server.problems import Problem, problem_details
-from adaptive_rag.server.shown import Confidence, Grounding
+from adaptive_rag.server.shown import Quality
 from adaptive_rag.server.tables import Collection
 from adaptive_rag.state import AnswerPart, Candidate, Citation, OutputState, QueryAnalysis, TraceRecord
 
@@ -59,15 +59,6 @@ EVENT_RESPONSES: dict[int | str, dict[str, Any]] = {
 }
 
 
-class Quality(BaseModel):
-    """How far an answer can be trusted."""
-
-    query_type: str = Field(description="The route that was taken.")
-    confidence: Confidence
-    grounding: Grounding
-    abstained: bool = Field(description="The documents do not hold an answer.")
-
-
 class Answer(Quality):
     """An answer with its analysis, passages and trace."""
 
@@ -75,6 +66,7 @@ class Answer(Quality):
 
     turn: str | None = Field(None, description="The id of its turn, if it was asked in a thread.")
     number: int | None = Field(None, description="The number of its turn in the thread, from 1.")
+    query_type: str = Field(description="The route that was taken.")
     answer: str
     parts: list[AnswerPart] = PARTS
     citations: list[Citation] = Field(description="What the markers [1], [2] ... in the answer stand for.")

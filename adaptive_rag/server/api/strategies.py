@@ -8,7 +8,7 @@ from fastapi import APIRouter
 from pydantic import BaseModel, Field
 
 from adaptive_rag.graph.strategies import STRATEGIES
-from adaptive_rag.nodes import classify, fuse, generate
+from adaptive_rag.nodes import classify, contextualize, fuse, generate
 from adaptive_rag.server.calls import AnyCall
 
 router = APIRouter(tags=["questions"])
@@ -21,6 +21,8 @@ class StrategyShown(BaseModel):
     purpose: str = Field(description="Its purpose, in one line.")
     colour: str = Field(description="Hexadecimal colour for diagrams.")
     steps: list[str] = Field(description="The steps in the order in which they run.")
+    shows_views: bool = Field(description="Whether its answers show who holds which view.")
+    uses_situation: bool = Field(description="Whether its answers are for the situation of who asks.")
 
 
 class StrategiesShown(BaseModel):
@@ -47,7 +49,9 @@ def _strategies() -> StrategiesShown:
                 name=name,
                 purpose=strategy.purpose,
                 colour=strategy.colour,
-                steps=list(strategy.build().nodes),
+                steps=(steps := list(strategy.build().nodes)),
+                shows_views=strategy.style.views,
+                uses_situation=contextualize.name in steps,
             )
             for name, strategy in STRATEGIES.items()
         ],

@@ -25,11 +25,12 @@ from adaptive_rag.errors import InputError
 from adaptive_rag.ingest.web import is_address
 from adaptive_rag.models.onnx import load_minilm
 from adaptive_rag.server.answering import MOST_BYTES, Inquiry, Question
-from adaptive_rag.server.api.ask import Chunks, Quality, cancel_on_disconnect
+from adaptive_rag.server.api.ask import Chunks, cancel_on_disconnect
 from adaptive_rag.server.calls import AnyCall, Call, count
 from adaptive_rag.server.folders import SearchTarget
 from adaptive_rag.server.problems import problem_details
 from adaptive_rag.server.services import Services
+from adaptive_rag.server.shown import quality_of
 from adaptive_rag.server.tables import Document, new_id
 from adaptive_rag.server.v1.errors import openai_error
 from adaptive_rag.server.v1.forms import MOST_TURNS, CallerOptions, ChatRequest
@@ -168,7 +169,7 @@ def _build_completion(task: Task, output: dict[str, Any]) -> ChatCompletion:
         model=task.request.model,
         choices=[Choice(index=0, message=message, logprobs=None, finish_reason="stop")],
         usage=_count_usage(task.request, output),
-        adaptive_rag={name: output[name] for name in Quality.model_fields},
+        adaptive_rag={"query_type": output["query_type"], **quality_of(output)},
     )
 
 

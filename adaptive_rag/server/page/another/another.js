@@ -1,5 +1,6 @@
 /** The actions below an answer: a vote, and a comparison with the answer of another strategy. */
 import { MarkedText } from "../ask/citations.js";
+import { requestBody } from "../ask/conversation.js";
 import { collectionPath, get, post, remove } from "../core/api.js";
 import { html, signal, useDisclosure, useSignal } from "../core/html.js";
 import { createSpan, wrapWords } from "../core/markup.js";
@@ -39,14 +40,13 @@ export function AnswerActions({ turn, strategy, lastAction, children }) {
     await work().catch(notify);
     setState({ activity: undefined });
   };
-  const { collections, only } = turn;
-  const question = { question: turn.question, user_context: turn.userContext };
+  const { collections, question, userContext } = turn;
   /** @param {string} other */
   const compare = (other) => {
     close();
     runOnce("comparing", async () =>
       setState({
-        comparison: await post("/compare", { ...question, collections, only, routes: [strategy, other] }),
+        comparison: await post("/compare", { ...requestBody(turn), collections, routes: [strategy, other] }),
       }),
     ).then(() => button.current?.scrollIntoView({ block: "start" }));
   };
@@ -63,7 +63,7 @@ export function AnswerActions({ turn, strategy, lastAction, children }) {
       const isThis = (/** @type {Turn} */ { id }) => id === turn.id;
       const stored = turn.number && (await get(`/threads/${turn.thread}`)).turns.find(isThis);
       const inThread = stored && `/threads/${turn.thread}/turns/${stored.number}/feedback`;
-      const body = inThread ? opinion : { ...question, route: strategy, ...opinion };
+      const body = inThread ? opinion : { question, user_context: userContext, route: strategy, ...opinion };
       setState({ vote: await post(inThread || `${collectionPath(collections[0])}/feedback`, body) });
       notify(t("vote_kept"));
     });

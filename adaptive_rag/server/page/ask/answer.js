@@ -15,6 +15,7 @@ import { splitSource } from "../core/places.js";
 import { findLabel, formatPercent, language, t } from "../core/texts.js";
 import { IconButton } from "../shell/icon.js";
 import { notify, ServerMessage } from "../shell/notices.js";
+import { useStrategy } from "../shell/strategies.js";
 import { useWhy } from "../why/why.js";
 import { answerToMarkdown, ClosestPassages, MarkedText, Sources } from "./citations.js";
 import { focusQuestion, useInlineEditor } from "./composer.js";
@@ -32,6 +33,7 @@ export function Answer({ turn }) {
   });
   const why = useWhy(turn);
   const { answer, state } = turn;
+  const strategy = useStrategy(answer?.query_type);
   const scopeText = describeScope(turn.collections, turn.only);
   const actions =
     !editor.field &&
@@ -43,7 +45,7 @@ export function Answer({ turn }) {
   return html`<article class="turn" tabindex="-1" aria-busy=${state === "running"}>
     ${editor.field || html`<h2 class="question">${turn.question}</h2>`}
     ${scopeText && html`<p class="small soft">${scopeText}</p>`}
-    ${answer?.query_type === "contextual" && !answer.abstained && html`<${Situation} turn=${turn} />`}
+    ${strategy?.uses_situation && !answer?.abstained && html`<${Situation} turn=${turn} lastStep=${strategy.steps.at(-1)} />`}
     ${answer?.abstained ? html`<${Refusal} turn=${turn} answer=${answer} />` : html`<${AnswerText} turn=${turn} />`}
     ${state === "running" && html`<${CurrentStep} turn=${turn} />`}
     ${state === "failed" && html`<div class="card refusal" role="alert"><p>${turn.problem?.message}</p><${Retry} turn=${turn} /></div>`}
@@ -121,6 +123,7 @@ function isModelSilent({ answer }) {
 
 /** Show the answer, or the part that has been written so far. @param {{ turn: Turn }} props */
 function AnswerText({ turn }) {
+  const showsViews = useStrategy(turn.answer?.query_type ?? turn.analysis?.type)?.shows_views;
   const { citations = [], confidence } = turn.answer ?? {};
   const parts = turn.answer?.parts ?? parseDraft(turn.draft);
   const isClosest = parts[0]?.code === "closest";
@@ -128,18 +131,17 @@ function AnswerText({ turn }) {
   const [first, ...others] = splitSections(partsToMarkdown(answer.parts));
   if (!first) return null;
   const sections = first.heading ? [first, ...others] : others;
-  const isOpinion = (turn.answer?.query_type ?? turn.analysis?.type) === "opinion";
   const renderMarkdown = (/** @type {string} */ text) =>
     html`<${AnswerMarkdown} turn=${turn} text=${text} answer=${answer} />`;
   const body = html`
     ${!first.heading && renderMarkdown(first.body)}
     ${
       sections.length > 0 &&
-      html`<div class=${isOpinion && sections.length > 1 && "columns"}>
+      html`<div class=${showsViews && sections.length > 1 && "columns"}>
         ${sections.map(
           ({ heading, body }) => html`<section>
             ${renderMarkdown(`### ${heading}`)}
-            ${isOpinion && html`<p class="small soft">${countViews(answer, body)}</p>`}
+            ${showsViews && html`<p class="small soft">${countViews(answer, body)}</p>`}
             ${renderMarkdown(body)}
           </section>`,
         )}
@@ -201,10 +203,10 @@ function UnsupportedSentences({ turn }) {
 
 /**
  * Show the situation that the answer is for, or that the answer may depend on one, and a button to change it.
- * @param {{ turn: Turn }} props
+ * @param {{ turn: Turn, lastStep?: string }} props `lastStep` of the strategy says which situation it assumed
  */
-function Situation({ turn }) {
-  const decisions = turn.answer?.trace?.find((record) => record.step === "rerank")?.decisions ?? [];
+function Situation({ turn, lastStep }) {
+  const decisions = turn.answer?.trace?.find((record) => record.step === lastStep)?.decisions ?? [];
   const assumed = decisions.find((each) => each.what === "situation")?.chosen;
   const situation = turn.userContext || String(assumed ?? "");
   const editor = useInlineEditor(t("ask_for"), situation, (userContext) =>

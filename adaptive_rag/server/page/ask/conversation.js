@@ -69,12 +69,8 @@ function toTurn(stored, turn) {
     analysis,
     passages,
     answer: {
-      parts: turn.parts,
-      citations: turn.citations,
+      ...turn,
       query_type: turn.route,
-      confidence: turn.confidence,
-      grounding: turn.grounding,
-      abstained: turn.abstained,
       trace: steps.length
         ? steps.map(({ record }) => record ?? {})
         : [{ step: "generate", decisions: turn.decisions }],
@@ -106,8 +102,8 @@ async function addOtherTurns(id) {
  * Ask a question, and follow the events until the answer has arrived.
  * @param {string | string[]} names of the collections @param {string} question @param {AskOptions} [options]
  */
-export async function ask(names, question, { userContext = "", route, only: selected = scope.value } = {}) {
-  const turn = { ...newTurn([names].flat(), question), userContext, route, only: selected };
+export async function ask(names, question, { userContext = "", only: selected = scope.value } = {}) {
+  const turn = { ...newTurn([names].flat(), question), userContext, only: selected };
   // The library may have selected another collection. Compare sets, because the server reorders the names.
   const current = new Set(thread.value?.collections ?? turn.collections);
   if (current.symmetricDifference(new Set(turn.collections)).size) {
@@ -223,14 +219,13 @@ export function deleteTurn(turn) {
 }
 
 /** @param {Turn} turn @returns {AskOptions} */
-const askOptions = ({ userContext, route, only }) => ({ userContext, route, only });
+const askOptions = ({ userContext, only }) => ({ userContext, only });
 
-/** Return the body of the request that asks a turn's question. @param {Turn} turn */
-const requestBody = ({ question, userContext, route, only }) => ({
+/** Return the body of each request that asks a turn's question; `settings` would be in it. @param {Turn} turn */
+export const requestBody = ({ question, userContext, only }) => ({
   question,
   user_context: userContext,
   only,
-  settings: route ? { route } : {},
 });
 
 /** Return a turn without results. @param {string[]} collections @param {string} question @returns {Turn} */

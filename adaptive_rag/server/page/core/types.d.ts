@@ -31,7 +31,7 @@ type Thread = {
 type Phrase = { code: string; values: Record<string, any>; text: string; heading?: boolean };
 /** A part of an answer: text, a phrase of the server, or a mark. The marks of a draft have a marker only. */
 type AnswerPart = Partial<Phrase> & { text: string; citation?: number; marker?: number };
-type Decision = { what: string; chosen: unknown; why: string; reasons?: Phrase[] };
+type Decision = { what: string; chosen: unknown; why: string; reasons?: Phrase[]; alpha?: number };
 type Span = { source: string; page: number | null; start: number; end: number };
 
 interface Collection {
@@ -144,7 +144,14 @@ interface Answer {
 /** The steps of every question: the first step, one strategy or two that are joined, the last step. */
 interface Strategies {
   first: string;
-  strategies: { name: Strategy; purpose: string; colour: string; steps: string[] }[];
+  strategies: {
+    name: Strategy;
+    purpose: string;
+    colour: string;
+    steps: string[];
+    shows_views: boolean;
+    uses_situation: boolean;
+  }[];
   join: string;
   last: string;
 }
@@ -206,8 +213,8 @@ interface StepEvent {
   record?: TraceRecord;
 }
 
-/** How to ask a question. Without a route, the router chooses one. */
-type AskOptions = { userContext?: string; route?: Strategy; only?: Scope };
+/** How to ask a question. */
+type AskOptions = { userContext?: string; only?: Scope };
 
 /** The documents that are asked: by name, below folders, and those that fulfil a condition. All if nothing is given. */
 type Scope = { documents: string[]; folders: string[]; where: string };
@@ -221,7 +228,6 @@ interface Turn {
   collections: string[];
   question: string;
   userContext: string;
-  route?: Strategy;
   only: Scope;
   state: "running" | "answered" | "stopped" | "failed";
   steps: StepEvent[];

@@ -7,6 +7,9 @@ const readStrategies = readOnce(/** @returns {Promise<Strategies>} */ () => get(
 /** Return the server's strategies. They are read only once. */
 export const useStrategies = () => useLoaded(() => readStrategies(0));
 
+/** Return what the server says of a strategy; undefined until it is known. @param {Strategy} [name] */
+export const useStrategy = (name) => useStrategies().value?.strategies.find((each) => each.name === name);
+
 /** Return a function from a strategy to the style with its colour, darker or lighter so that it can be read. */
 export function useLaneStyle() {
   const lanes = useStrategies().value?.strategies ?? [];

@@ -75,10 +75,9 @@ function describeModelCalls({ calls, tokens = {}, cost }) {
 }
 
 /** Return in words what a step chose. @param {Decision} decision @returns {string} */
-function describeChoice({ what, chosen }) {
-  const meaning = what === "fusion" ? Number(String(chosen).split("alpha ")[1]) : Number.NaN;
-  if (meaning >= 0)
-    return t("fusion_shares", { meaning: formatPercent(meaning), words: formatPercent(1 - meaning) });
+function describeChoice({ what, chosen, alpha }) {
+  if (alpha !== undefined)
+    return t("fusion_shares", { meaning: formatPercent(alpha), words: formatPercent(1 - alpha) });
   if (what === "type" || what === "hedge")
     return [chosen]
       .flat()
