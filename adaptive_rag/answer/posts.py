@@ -10,9 +10,11 @@ from adaptive_rag.state import Candidate
 
 # A letter's salutation, which a chat message and "Sir John" do not have.
 LETTER = re.compile(r"^[ \t]*(?:Dear\b|To the [Ee]ditor)", re.MULTILINE)
+HEADERS = re.compile(r"^(?:(?:Subject|From|To|Cc|Date|Sent|Attachments):[^\n]*(?:\n|\Z)){2,}", re.MULTILINE)
 # What nobody says in a mail: its headers, and all below "--".
-HEADERS_AND_FOOTER = re.compile(
-    r"^(?:(?:Subject|From|To|Cc|Date|Sent|Attachments):[^\n]*(?:\n|\Z)){2,}|^-- ?\n[\s\S]*\Z", re.MULTILINE
+HEADERS_AND_FOOTER = re.compile(rf"{HEADERS.pattern}|^-- ?\n[\s\S]*\Z", re.MULTILINE)
+_ASKS_OF_MAIL = re.compile(
+    r"\b(?:e-?mails?|mails?|messages?|letters?|wrote|written|writes?|sent|sends?)\b", re.I
 )
 # A line of another mail
 MARKED_LINE = re.compile(r"^[ \t]*>[^\n]*", re.MULTILINE)
@@ -37,6 +39,11 @@ _PARTS = re.compile(
 )
 # A header is shorter than this, in characters, and a name in it has at most this many words.
 LONGEST_HEADER, NAME_WORDS = 80, 4
+
+
+def asks_of_mail(question: str) -> bool:
+    """Return whether the headers of a mail may answer a question, such as who sent it."""
+    return bool(_ASKS_OF_MAIL.search(question))
 
 
 def find_posts(text: str, paragraphs: Sequence[int], *, is_mail: bool) -> list[tuple[int, str | None]]:

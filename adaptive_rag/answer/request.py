@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from adaptive_rag.answer.contributions import Contributions
 from adaptive_rag.answer.named import asks_for_others, keep_named
 from adaptive_rag.answer.people import find_own_words
+from adaptive_rag.answer.posts import asks_of_mail
 from adaptive_rag.answer.score import ScoredSentences, blend_sides, read_sides, score_sentences
 from adaptive_rag.answer.sentences import AnswerSentence, collect_sentences
 from adaptive_rag.answer.speakers import bare_name, message_speaker
@@ -118,7 +119,8 @@ class AnswerRequest:
     @cached_property
     def answer_sentences(self) -> list[AnswerSentence]:
         """Return the sentences of the documents that may be quoted, without duplicates."""
-        return list(in_time(collect_sentences(self.documents, self.sentences)))
+        with_headers = asks_of_mail(self.question)
+        return list(in_time(collect_sentences(self.documents, self.sentences, with_headers=with_headers)))
 
     @cached_property
     def scored(self) -> ScoredSentences:

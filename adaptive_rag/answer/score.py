@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from adaptive_rag.answer.passages import chunks_of, ranks_of
+from adaptive_rag.answer.posts import HEADERS
 from adaptive_rag.answer.sentences import AnswerSentence
 from adaptive_rag.models.onnx import Vectors
 from adaptive_rag.state import Candidate
@@ -141,11 +142,12 @@ def _sentence_indices(
     """Yield, for each span of a chunk, the index of the sentence that it belongs to, or None.
 
     A heading, and a question above its answer, belong to the sentence that follows, but not to a table's row.
-    A fragment belongs to no sentence of the next section.
+    A fragment belongs to no sentence of the next section, and the headers of a mail not to its text.
     """
     first = bisect_right(sentences, document - 1, key=lambda sentence: sentence.document)
     last = bisect_right(sentences, document, key=lambda sentence: sentence.document)
     ends = [sentence.end for sentence in sentences[first:last]]
+    headers = [match.span() for match in HEADERS.finditer(chunk["text"])]
     for start, end in spans:
         index = first + bisect_right(ends, chunk["start"] + start)
         is_heading = chunk["text"].startswith("#", start)
@@ -163,4 +165,5 @@ def _sentence_indices(
             yield None
         else:
             is_below = sentences[index].start >= chunk["start"] + end
-            yield None if is_below and sentences[index].cells else index
+            is_header = any(begin <= start < stop for begin, stop in headers)
+            yield None if is_below and (sentences[index].cells or is_header) else index

@@ -15,6 +15,7 @@ import numpy as np
 from adaptive_rag.answer.grading import grade, has_value
 from adaptive_rag.answer.outline import LONGEST_HEADING, Paragraph, paragraph_at, read_outline
 from adaptive_rag.answer.passages import parts_at, text_at
+from adaptive_rag.answer.posts import HEADERS
 from adaptive_rag.answer.units import Unit, read_units
 from adaptive_rag.answer.word_lists import DENIALS, MONTHS, WEEKDAYS
 from adaptive_rag.deadline import in_time
@@ -170,17 +171,23 @@ class AnswerSentence:
         return shorter > 0 and len(own_terms & other_terms) / shorter >= SAME_WORDS
 
 
-def collect_sentences(passages: Sequence[Candidate], sentences: Sequence[Sentences]) -> list[AnswerSentence]:
+def collect_sentences(
+    passages: Sequence[Candidate], sentences: Sequence[Sentences], *, with_headers: bool = False
+) -> list[AnswerSentence]:
     """Return the sentences of the passages in order, each span of a source once.
 
     Passages that overlap share sentences. The copy in the better-ranked passage is kept, unless it was cut at
     the border of a chunk. For a question with its answer, only the answer is quoted, but both are compared.
     The passages are in rank order, and the spans of their sentences have the offsets of the passage's span.
+    The headers of mails are left out, unless `with_headers` is given.
     """
     kept_by_source: dict[tuple[str, int], list[AnswerSentence]] = {}
     for index, passage in enumerate(in_time(passages)):
         kept = kept_by_source.setdefault((passage["source"], _text_number(passages, index)), [])
+        headers = [] if with_headers else [match.span() for match in HEADERS.finditer(passage["text"])]
         for sentence in _read_passage(index, passage, sentences[index]):
+            if any(start <= sentence.start - passage["start"] < end for start, end in headers):
+                continue
             # The kept sentences of a source are sorted and do not overlap, so at most one must be looked at.
             i = bisect_right(kept, sentence.start, key=lambda other: other.end)
             rival = kept[i] if i < len(kept) and kept[i].start < sentence.end else None

@@ -4,6 +4,7 @@ import pytest
 
 from adaptive_rag.answer.grading import grade
 from adaptive_rag.answer.named import names_section
+from adaptive_rag.answer.posts import asks_of_mail
 from adaptive_rag.answer.sentences import collect_sentences
 from tests.answer.made import candidate, sentences_of
 
@@ -273,3 +274,29 @@ def test_reference_marks_of_a_long_word_are_sought_in_linear_time():
     started = time.process_time()
     [sentence] = collect(document)
     assert sentence.text.endswith("xx and red.") and time.process_time() - started < 5
+
+
+MAIL = candidate(
+    "Subject: Safety boats\nFrom: Ann Lee <ann@mill.example>\nDate: Monday, 8 June 2026, 20:44\n\n"
+    "The raft race starts at three from the old slip.\n"
+)
+
+
+def test_the_headers_of_a_mail_are_quoted_only_if_it_is_asked_for():
+    assert quoted(MAIL) == ["The raft race starts at three from the old slip."]
+
+    with_headers = collect_sentences([MAIL], [sentences_of(MAIL)], with_headers=True)
+    assert "Date: Monday, 8 June 2026, 20:44" in [sentence.text for sentence in with_headers]
+
+
+@pytest.mark.parametrize(
+    ("question", "asks"),
+    [
+        ("when did Ann send the mail about the boats?", True),
+        ("who wrote to the office?", True),
+        ("when is the raft race?", False),
+        ("who is the harbour master?", False),
+    ],
+)
+def test_a_question_asks_of_a_mail(question, asks):
+    assert asks_of_mail(question) is asks
