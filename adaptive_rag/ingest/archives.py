@@ -19,7 +19,7 @@ from pathlib import Path, PurePosixPath
 from typing import IO, NamedTuple
 
 from adaptive_rag.errors import IndexingError
-from adaptive_rag.ingest.documents import TextBuilder, printable
+from adaptive_rag.ingest.documents import LONGEST_NAME, TextBuilder, printable
 
 SUFFIXES = (".zip", ".tar", ".tgz", ".tar.gz", ".tar.bz2", ".tar.xz")
 _MOST_FILES = 10_000
@@ -126,6 +126,8 @@ def load_archive(path: Path, builder: TextBuilder) -> None:
 
 def _reason_to_skip(member: _Member) -> str | None:
     """Return why a file is left out, as the end of a sentence that begins with its name, or None."""
+    if len(printable(member.name[: LONGEST_NAME + 1])) > LONGEST_NAME:
+        return f"… has a name of more than {LONGEST_NAME:,} characters"
     parts = PurePosixPath(member.name.replace("\\", "/")).parts
     if ".." in parts or not parts or parts[0] == "/" or ":" in parts[0] or "\0" in member.name:
         return "leads out of the archive"

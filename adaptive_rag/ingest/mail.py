@@ -12,12 +12,12 @@ from datetime import datetime
 from email.header import decode_header, make_header
 from email.message import Message
 from email.utils import parsedate_to_datetime
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any
 
 from adaptive_rag.errors import IndexingError
 from adaptive_rag.ingest.attachments import add_attachment
-from adaptive_rag.ingest.documents import TextBuilder, printable
+from adaptive_rag.ingest.documents import TextBuilder, attachment_name
 from adaptive_rag.ingest.html import read_page
 from adaptive_rag.ingest.text import decode
 
@@ -89,7 +89,7 @@ def _add_message(message: Message, builder: TextBuilder, lines_read: set[str], d
             attachments.append(part)
         else:
             texts.append(_read_part(part, record))
-    names = [_attachment_name(part) for part in attachments]
+    names = [attachment_name(_plain(part.get_filename() or "")) for part in attachments]
     metadata = _metadata(message)
     new_text, quotes = split_quotes("\n\n".join(filter(None, texts)))
     headers = "\n".join(_header_lines(message, names))
@@ -233,9 +233,3 @@ def _date(message: Message) -> datetime | None:
     with suppress(TypeError, ValueError, OverflowError):
         return parsedate_to_datetime(str(message["Date"]))
     return None
-
-
-def _attachment_name(part: Message) -> str:
-    """Return an attachment's name without any folders in it; "" if it has no name."""
-    name = part.get_filename() or ""
-    return printable(PurePosixPath(_plain(name).replace("\\", "/")).name)

@@ -189,3 +189,16 @@ def test_an_archive_with_nothing_to_read_says_why(tmp_path):
         "1 hidden, 1 left out by a pattern; "
         "it holds a file that is not read: f.zip is an archive in an archive"
     )
+
+
+@pytest.mark.parametrize("name", ["a.zip", "a.tar.gz"])
+def test_a_file_with_a_very_long_name_is_left_out_and_only_the_beginning_of_its_name_is_told(docs, name):
+    kept = f"{'d' * 80}/" * 12 + "tide.txt"
+    held = {kept: "The tide.", "n" * 60_000 + ".txt": "Rain.", "\u202a" * 300 + ".txt": "The quay."}
+    (make_zip if name.endswith("zip") else make_tar)(docs / name, held)
+    report = build("docs", Path("kb"))
+    assert report.sources == [f"docs/{name}/{kept}"]
+    assert [str(failure) for failure in report.failed] == [
+        f"docs/{name} holds a file that is not read: {'n' * 100} … has a name of more than 1,000 characters "
+        "and 1 more"
+    ]

@@ -123,6 +123,17 @@ def test_attachments_are_read_by_their_own_loaders_and_else_named(read_file, tmp
     ]
 
 
+def test_a_very_long_name_of_an_attachment_is_shortened(read_file):
+    sent = message("See the levels.")
+    name = f"{'level' * 400}.csv"
+    sent.add_attachment(b"level;height\n1;3.6 m\n", maintype="text", subtype="csv", filename=name)
+    sent.add_attachment(b"{}", maintype="application", subtype="zip", filename=f"{name}.zip")
+    source = read_file("a.eml", sent.as_bytes())
+    shown = checked_chunks(source)[-1]["metadata"]["attachment"]
+    assert len(shown) < 1000 and shown.startswith("levellevel") and shown.endswith("level.csv")
+    assert len(source.text) < 2500 and all(len(note) < 1200 for note in source.notes)
+
+
 def test_an_attachment_that_its_loader_fails_on_costs_itself_alone(tmp_path, monkeypatch):
     monkeypatch.setitem(LOADERS, "toy", Loader((".toy",), "builtins:divmod"))  # which takes numbers
     sent = message("See the plan.")
