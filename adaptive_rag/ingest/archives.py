@@ -32,6 +32,9 @@ _LARGEST_RATIO = 200
 # In bytes: the ratio of a smaller file is not checked.
 _UNCHECKED_SIZE = 10_000_000
 _MOST_FOLDERS = 20
+_LONGEST_COPY_NAME = (
+    255  # in bytes, as most file systems take; an archive made elsewhere may hold longer ones
+)
 _ENCRYPTED = 1  # the bit of an entry's flags
 _BAD_ARCHIVE = (
     zipfile.BadZipFile, tarfile.TarError, zlib.error, LZMAError, EOFError, ValueError, RuntimeError
@@ -89,7 +92,7 @@ def unpacked(path: Path) -> Iterator[Path]:
         return
     archive, name = in_archive
     with tempfile.TemporaryDirectory() as folder:
-        copy = Path(folder, PurePosixPath(name).name)
+        copy = Path(folder, _copy_name(PurePosixPath(name)))
         with _reused_archive(archive) as opened, opened.open_member(name) as member, copy.open("wb") as file:
             bytes_left = _LARGEST_FILE  # whatever size the archive declares
             while part := member.read(1 << 20):
@@ -98,6 +101,11 @@ def unpacked(path: Path) -> Iterator[Path]:
                     raise IndexingError(f"unpacks to more than {_LARGEST_FILE // 1_000_000} MB. Split it")
                 file.write(part)
         yield copy
+
+
+def _copy_name(path: PurePosixPath) -> str:
+    """Return the file's own name, which some loaders show, or a short one if file systems do not take it."""
+    return path.name if len(os.fsencode(path.name)) <= _LONGEST_COPY_NAME else f"file{path.suffix}"
 
 
 def load_archive(path: Path, builder: TextBuilder) -> None:

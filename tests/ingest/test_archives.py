@@ -135,6 +135,17 @@ def test_the_last_of_several_versions_of_a_file_is_read_as_when_unpacked(docs, n
     assert texts_in(Path("kb")) == ["It costs 99 euro.", "The tide."]
 
 
+@pytest.mark.parametrize("name", ["a.zip", "a.tar"])
+def test_a_name_that_is_too_long_for_a_file_on_disk_is_read_and_others_keep_theirs(docs, name):
+    long = f"{'報告書' * 34}.txt"
+    held = {long: "The gate closes at 22.10.", "wall.py": "HEIGHT = 5"}
+    path = (make_zip if name.endswith("zip") else make_tar)(docs / name, held)
+    report = build("docs", Path("kb"))
+    assert report.sources == [f"docs/{name}/wall.py", f"docs/{name}/{long}"] and not report.failed
+    assert texts_in(Path("kb")) == ["HEIGHT = 5", "The gate closes at 22.10."]
+    assert extract_text(path / "wall.py").section_at(0) == "wall.py"
+
+
 def test_a_file_that_unpacks_to_more_than_it_says_ends(docs, monkeypatch):
     made = make_zip(docs / "a.zip", {"a.txt": "tide " * 1000})
     monkeypatch.setattr(archives, "_LARGEST_FILE", 1000)
