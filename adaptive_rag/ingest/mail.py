@@ -180,9 +180,8 @@ def split_quotes(text: str, depth: int = 0) -> tuple[str, list[tuple[str, str]]]
     Quotes between the lines of a reply stay in it, each line after its ">", since the reply refers to them.
     """
     headers = [match for pattern in (_ATTRIBUTION, _QUOTE_HEADER) if (match := pattern.search(text))]
-    trailing = re.search(r"(?:^>[^\n]*(?:\n[ \t]*)*)+\Z", text, re.MULTILINE)
     starts = [match.start() for match in headers if _reaches_end(text[match.end() :])]
-    start = min(starts + ([trailing.start()] if trailing else []), default=None)
+    start = min([*starts, *_find_trailing_quotes(text)], default=None)
     if start is None or depth == _MAX_DEPTH:
         return text.strip(), []
     quoted_text = re.sub(r"^> ?", "", text[start:], flags=re.MULTILINE)
@@ -191,6 +190,19 @@ def split_quotes(text: str, depth: int = 0) -> tuple[str, list[tuple[str, str]]]
     older_text, older_quotes = split_quotes(quoted_text[header_end:], depth + 1)
     quote = (quoted_text[:header_end].strip(), older_text)
     return text[:start].strip(), [*([quote] if any(quote) else []), *older_quotes]
+
+
+def _find_trailing_quotes(text: str) -> list[int]:
+    """Return the start of each line that is marked as quoted and followed only by such and blank lines."""
+    starts, position = list[int](), len(text)
+    for line in reversed(text.split("\n")):
+        position -= len(line)
+        if line.startswith(">"):
+            starts.append(position)
+        elif line.strip(" \t"):
+            break
+        position -= 1
+    return starts
 
 
 def _reaches_end(text: str) -> bool:

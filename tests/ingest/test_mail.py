@@ -1,4 +1,5 @@
 import base64
+import time
 from email.message import EmailMessage
 
 import pytest
@@ -86,6 +87,15 @@ def test_headers_new_text_and_each_quote_are_parts_of_their_own(read_file):
 )
 def test_only_what_lies_below_the_new_text_is_taken_for_a_quote(text, new, quotes):
     assert split_quotes(text) == (new, quotes)
+
+
+@pytest.mark.parametrize("line", ["> 12:07 the pump ran\n", "> a\n\n", "> a\n \t\n"])
+def test_many_quoted_lines_above_a_reply_are_read_in_linear_time(line):
+    text = f"{line * 12_000}\nThe third pump has failed."
+    started = time.process_time()
+    assert split_quotes(text) == (text, [])
+    assert split_quotes(f"The pump has failed.\n\n{line * 12_000}")[0] == "The pump has failed."
+    assert time.process_time() - started < 5  # of processor time; with the square of the lines it was 40
 
 
 def test_plain_text_comes_before_a_page_and_a_page_alone_is_read(read_file):
