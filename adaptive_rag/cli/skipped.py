@@ -42,6 +42,12 @@ def print_notes(report: IndexReport, *, verbose: bool) -> None:
     _print_messages(lambda text: print_line(f"Note: {text}"), notes, "{}: {}", extra_needed, verbose=verbose)
 
 
+def _short_name(source: str) -> str:
+    """Return a source's name; the middle of a very long one, as files in archives may have, is cut."""
+    name = short_source(source)
+    return name if len(name) <= 300 else f"{name[:200]} … {name[-90:]}"
+
+
 def _print_messages(
     print_message: Callable[[str], None],
     messages: Sequence[tuple[str, str]],
@@ -58,7 +64,7 @@ def _print_messages(
     groups: dict[str, list[tuple[str, str]]] = {}
     for source, text in messages:
         command = _INSTALL_COMMAND.search(text)
-        groups.setdefault(command[0] if command else text, []).append((short_source(source), text))
+        groups.setdefault(command[0] if command else text, []).append((_short_name(source), text))
     is_shortened = False
     for key, group in groups.items():
         if verbose or len(group) <= MAX_FILES_NAMED:
@@ -81,7 +87,7 @@ def _print_unknown(print_message: Callable[[str], None], sources: Sequence[str],
     if verbose or len(sources) <= MAX_FILES_NAMED:
         for source in sources:
             kind = PurePath(source).suffix.lower() or "no suffix"
-            message = f"{short_source(source)} is of a kind that is not read ({kind})"
+            message = f"{_short_name(source)} is of a kind that is not read ({kind})"
             print_message(". ".join(filter(None, (message, how_to_convert(Path(source))))))
         return False
     kinds = Counter(PurePath(source).suffix.lower() for source in sources)

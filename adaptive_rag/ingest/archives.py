@@ -14,12 +14,13 @@ import zipfile
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from functools import cached_property
 from lzma import LZMAError
 from pathlib import Path, PurePosixPath
 from typing import IO, NamedTuple
 
 from adaptive_rag.errors import IndexingError
-from adaptive_rag.ingest.documents import TextBuilder, printable
+from adaptive_rag.ingest.documents import LONGEST_NAME, TextBuilder, printable
 
 SUFFIXES = (".zip", ".tar", ".tgz", ".tar.gz", ".tar.bz2", ".tar.xz")
 _MOST_FILES = 10_000
@@ -31,6 +32,9 @@ _LARGEST_RATIO = 200
 # In bytes: the ratio of a smaller file is not checked.
 _UNCHECKED_SIZE = 10_000_000
 _MOST_FOLDERS = 20
+_LONGEST_COPY_NAME = (
+    255  # in bytes, as most file systems take; an archive made elsewhere may hold longer ones
+)
 _ENCRYPTED = 1  # the bit of an entry's flags
 _BAD_ARCHIVE = (
     zipfile.BadZipFile, tarfile.TarError, zlib.error, LZMAError, EOFError, ValueError, RuntimeError
@@ -88,7 +92,7 @@ def unpacked(path: Path) -> Iterator[Path]:
         return
     archive, name = in_archive
     with tempfile.TemporaryDirectory() as folder:
-        copy = Path(folder, PurePosixPath(name).name)
+        copy = Path(folder, _copy_name(PurePosixPath(name)))
         with _reused_archive(archive) as opened, opened.open_member(name) as member, copy.open("wb") as file:
             bytes_left = _LARGEST_FILE  # whatever size the archive declares
             while part := member.read(1 << 20):
@@ -99,17 +103,16 @@ def unpacked(path: Path) -> Iterator[Path]:
         yield copy
 
 
+def _copy_name(path: PurePosixPath) -> str:
+    """Return the file's own name, which some loaders show, or a short one if file systems do not take it."""
+    return path.name if len(os.fsencode(path.name)) <= _LONGEST_COPY_NAME else f"file{path.suffix}"
+
+
 def load_archive(path: Path, builder: TextBuilder) -> None:
     """Write one record per file in an archive, its name; note which files are left out and why."""
-    total, left_out = 0, list[str]()
+    left_out = list[str]()
     with _translated_errors(), _open(path) as opened:
-        for number, member in enumerate(_members(opened), start=1):
-            total += member.size
-            if number > _MOST_FILES or total > _LARGEST:
-                limits = f"{_MOST_FILES:,} files and {_LARGEST // 1_000_000:,} MB"
-                raise IndexingError(
-                    f"holds more than an archive may: {limits}. Unpack it and index the folder"
-                )
+        for member in _newest_members(opened).values():
             if reason := _reason_to_skip(member):
                 left_out.append(f"{printable(member.name)[:100]} {reason}")
             else:
@@ -126,6 +129,8 @@ def load_archive(path: Path, builder: TextBuilder) -> None:
 
 def _reason_to_skip(member: _Member) -> str | None:
     """Return why a file is left out, as the end of a sentence that begins with its name, or None."""
+    if len(printable(member.name[: LONGEST_NAME + 1])) > LONGEST_NAME:
+        return f"… has a name of more than {LONGEST_NAME:,} characters"
     parts = PurePosixPath(member.name.replace("\\", "/")).parts
     if ".." in parts or not parts or parts[0] == "/" or ":" in parts[0] or "\0" in member.name:
         return "leads out of the archive"
@@ -152,24 +157,40 @@ def _members(opened: zipfile.ZipFile | tarfile.TarFile) -> Iterator[_Member]:
                 yield _Member(info.name, info.size, None, info)
 
 
-class _Archive:
-    """An open archive, and the files found in it so far.
+def _newest_members(opened: zipfile.ZipFile | tarfile.TarFile) -> dict[str, _Member]:
+    """Return the ordinary files of an archive by name.
 
-    A compressed tar is a stream: reading its files in order decompresses it only once.
+    Of several with one name it is the last, as `tar -x` leaves it: `tar -r` appends a newer version.
+    """
+    members, total = dict[str, _Member](), 0
+    for number, member in enumerate(_members(opened), start=1):
+        total += member.size
+        if number > _MOST_FILES or total > _LARGEST:
+            limits = f"{_MOST_FILES:,} files and {_LARGEST // 1_000_000:,} MB"
+            raise IndexingError(f"holds more than an archive may: {limits}. Unpack it and index the folder")
+        members[PurePosixPath(member.name).as_posix()] = member
+    return members
+
+
+class _Archive:
+    """An open archive and its files.
+
+    A compressed tar is a stream: it is decompressed once to find its files, and once more if they are read in
+    order.
     """
 
     def __init__(self, path: Path) -> None:
         self.opened = _open(path)
-        self._remaining = _members(self.opened)
-        self._found: dict[str, _Member] = {}
+
+    @cached_property
+    def _members(self) -> dict[str, _Member]:
+        return _newest_members(self.opened)
 
     def open_member(self, name: str) -> IO[bytes]:
         """Open one of the archive's files for reading."""
-        while name not in self._found and (member := next(self._remaining, None)):
-            self._found.setdefault(PurePosixPath(member.name).as_posix(), member)
-        if name not in self._found:
+        if name not in self._members:
             raise IndexingError("is no longer in its archive")
-        entry = self._found[name].entry
+        entry = self._members[name].entry
         if isinstance(self.opened, zipfile.ZipFile) and isinstance(entry, zipfile.ZipInfo):
             if entry.flag_bits & _ENCRYPTED:
                 raise IndexingError("asks for a password. Unpack it yourself")

@@ -11,7 +11,7 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from adaptive_rag.text.visible import escape_hidden, without_surrogates
@@ -24,6 +24,9 @@ CHUNK_METADATA = frozenset(
     "also_as cells columns line ocr ocr_confidence ocr_spans page_end page_starts section_starts "
     "speakers".split()
 )
+# In characters, of a file in an archive with its folders, or of an attachment. A few bytes can unpack to a
+# name of megabytes, and every chunk, note and citation repeats the name.
+LONGEST_NAME = 1000
 _LONGEST_TITLE = 120
 _DEEPEST_SECTION = 3
 
@@ -319,6 +322,12 @@ def printable(name: str) -> str:
     direction. Other names are unchanged.
     """
     return escape_hidden(name.encode(errors="surrogateescape").decode(errors="backslashreplace"))
+
+
+def attachment_name(path: str) -> str:
+    """Return the name of a file in another file without its folders; the middle of a very long one is cut."""
+    name = PurePosixPath(path.replace("\\", "/")).name
+    return printable(name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 100]} … {name[-90:]}")
 
 
 def _with_sections(titles: list[tuple[int, int, str]]) -> tuple[Heading, ...]:

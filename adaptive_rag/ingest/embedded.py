@@ -12,7 +12,7 @@ import olefile  # type: ignore[import-untyped]
 from adaptive_rag.errors import IndexingError
 from adaptive_rag.ingest.attachments import add_attachment
 from adaptive_rag.ingest.contents import kind_by_content
-from adaptive_rag.ingest.documents import TextBuilder, printable
+from adaptive_rag.ingest.documents import TextBuilder, attachment_name
 from adaptive_rag.ingest.file import reporting_errors
 from adaptive_rag.ingest.loaders import LOADERS, find_loader
 
@@ -40,7 +40,7 @@ class EmbeddedFiles:
         """Write the files as attachments, and note which files are not read."""
         parts = set(self._archive.namelist())
         for index, (part, program) in enumerate(self._programs.items()):
-            name = printable(PurePosixPath(part).name)
+            name = attachment_name(part)
             if part not in parts:
                 self._left_out[f"{program or name} (missing)"] += 1
             elif index >= _MOST or self._archive.getinfo(part).file_size > LARGEST:
@@ -100,5 +100,4 @@ def _unpack(packed: bytes) -> tuple[bytes, str] | None:
     size = int.from_bytes(rest[:4], "little")
     if not 0 < size <= len(rest) - 4:
         return None
-    name = label.decode("cp1252", "replace").replace("\\", "/")
-    return rest[4 : 4 + size], printable(PurePosixPath(name).name)
+    return rest[4 : 4 + size], attachment_name(label.decode("cp1252", "replace"))

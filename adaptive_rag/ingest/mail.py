@@ -12,12 +12,12 @@ from datetime import datetime
 from email.header import decode_header, make_header
 from email.message import Message
 from email.utils import parsedate_to_datetime
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any
 
 from adaptive_rag.errors import IndexingError
 from adaptive_rag.ingest.attachments import add_attachment
-from adaptive_rag.ingest.documents import TextBuilder, printable
+from adaptive_rag.ingest.documents import TextBuilder, attachment_name
 from adaptive_rag.ingest.html import read_page
 from adaptive_rag.ingest.text import decode
 
@@ -89,7 +89,7 @@ def _add_message(message: Message, builder: TextBuilder, lines_read: set[str], d
             attachments.append(part)
         else:
             texts.append(_read_part(part, record))
-    names = [_attachment_name(part) for part in attachments]
+    names = [attachment_name(_plain(part.get_filename() or "")) for part in attachments]
     metadata = _metadata(message)
     new_text, quotes = split_quotes("\n\n".join(filter(None, texts)))
     headers = "\n".join(_header_lines(message, names))
@@ -180,9 +180,8 @@ def split_quotes(text: str, depth: int = 0) -> tuple[str, list[tuple[str, str]]]
     Quotes between the lines of a reply stay in it, each line after its ">", since the reply refers to them.
     """
     headers = [match for pattern in (_ATTRIBUTION, _QUOTE_HEADER) if (match := pattern.search(text))]
-    trailing = re.search(r"(?:^>[^\n]*(?:\n[ \t]*)*)+\Z", text, re.MULTILINE)
     starts = [match.start() for match in headers if _reaches_end(text[match.end() :])]
-    start = min(starts + ([trailing.start()] if trailing else []), default=None)
+    start = min([*starts, *_find_trailing_quotes(text)], default=None)
     if start is None or depth == _MAX_DEPTH:
         return text.strip(), []
     quoted_text = re.sub(r"^> ?", "", text[start:], flags=re.MULTILINE)
@@ -191,6 +190,19 @@ def split_quotes(text: str, depth: int = 0) -> tuple[str, list[tuple[str, str]]]
     older_text, older_quotes = split_quotes(quoted_text[header_end:], depth + 1)
     quote = (quoted_text[:header_end].strip(), older_text)
     return text[:start].strip(), [*([quote] if any(quote) else []), *older_quotes]
+
+
+def _find_trailing_quotes(text: str) -> list[int]:
+    """Return the start of each line that is marked as quoted and followed only by such and blank lines."""
+    starts, position = list[int](), len(text)
+    for line in reversed(text.split("\n")):
+        position -= len(line)
+        if line.startswith(">"):
+            starts.append(position)
+        elif line.strip(" \t"):
+            break
+        position -= 1
+    return starts
 
 
 def _reaches_end(text: str) -> bool:
@@ -233,9 +245,3 @@ def _date(message: Message) -> datetime | None:
     with suppress(TypeError, ValueError, OverflowError):
         return parsedate_to_datetime(str(message["Date"]))
     return None
-
-
-def _attachment_name(part: Message) -> str:
-    """Return an attachment's name without any folders in it; "" if it has no name."""
-    name = part.get_filename() or ""
-    return printable(PurePosixPath(_plain(name).replace("\\", "/")).name)

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from importlib.util import find_spec
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any
 
 import pymupdf
@@ -23,7 +23,7 @@ import pymupdf
 from adaptive_rag.errors import IndexingError
 from adaptive_rag.ingest import pdf_messages
 from adaptive_rag.ingest.attachments import add_attachment
-from adaptive_rag.ingest.documents import TextBuilder, printable
+from adaptive_rag.ingest.documents import TextBuilder, attachment_name
 from adaptive_rag.ingest.form_fields import insert_form_fields
 from adaptive_rag.ingest.layout import Survey
 from adaptive_rag.ingest.lines import Line, group_side_by_side, join_signs_to_figures, merge_lines
@@ -331,7 +331,7 @@ def _add_attachments(document: Any, builder: TextBuilder) -> None:
     """Read the files that are attached to the document or to a place on one of its pages."""
     for info, read_content in _find_attachments(document):
         path = str(info.get("ufilename") or info.get("filename") or info.get("name") or "")
-        name = printable(PurePosixPath(path.replace("\\", "/")).name)
+        name = attachment_name(path)
         if info["size"] > _MAX_ATTACHMENT_SIZE:
             builder.notes.append(
                 f"the attachment {name} holds more than {_MAX_ATTACHMENT_SIZE // 1_000_000} MB"

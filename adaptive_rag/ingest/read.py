@@ -69,7 +69,7 @@ def list_archive(file: SourceFile, patterns: Patterns) -> tuple[list[SourceFile]
             reasons["left out by a pattern"] += 1
         else:
             source = f"{file.source}/{printable(inner_path.as_posix())}"
-            members.setdefault(source, SourceFile(path, source))
+            members[source] = SourceFile(path, source)
     problems = list(listing.notes[:1])
     if not members:
         counts = [f"{count} {reason}" for reason, count in reasons.most_common(_MOST_REASONS)]

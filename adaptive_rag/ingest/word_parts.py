@@ -11,7 +11,7 @@ from typing import Any
 from docx.oxml.ns import qn
 
 from adaptive_rag.ingest.attachments import insert_part
-from adaptive_rag.ingest.documents import TextBuilder
+from adaptive_rag.ingest.documents import TextBuilder, attachment_name
 from adaptive_rag.ingest.drawings import read_chart, read_diagram, read_paragraphs
 from adaptive_rag.ingest.embedded import LARGEST, EmbeddedFiles
 from adaptive_rag.ingest.package import find_part, linked_id, read_linked, read_links, read_xml
@@ -105,7 +105,7 @@ class WordParts:
             self._missing["part"] += 1
             return
         self._names.discard(part)
-        stem, suffix = posixpath.splitext(posixpath.basename(part))
+        stem, suffix = posixpath.splitext(attachment_name(part))
         suffix = suffix if suffix in _READ_CHUNKS else _CHUNK_SUFFIXES.get(self.content_type(part), suffix)
         insert_part(self._archive.read(part), f"{stem}{suffix}", self.builder)
 

@@ -24,7 +24,7 @@ from alembic.util import CommandError
 from filelock import FileLock, Timeout
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.store.base import BaseStore
-from sqlalchemy import Connection, DateTime, Engine, MetaData, Table, insert, select
+from sqlalchemy import Connection, DateTime, Engine, MetaData, RowMapping, Table, insert, select
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import Session
 
@@ -165,13 +165,22 @@ def _save_rows(connection: Connection, folder: Path) -> dict[str, int]:
             for row in connection.execute(select(table).order_by(*table.primary_key)).mappings():
                 line = json.dumps(dict(row), default=datetime.isoformat) + "\n"
                 if len(line) > LONGEST_LINE:
-                    raise BackupError(
-                        f"A row of the table {table.name} has {len(line):,} bytes; a backup takes "
-                        f"{LONGEST_LINE:,}. There is no backup."
-                    )
+                    raise BackupError(_explain_long_row(connection, table, row, len(line)))
                 lines.write(line)
                 counts[table.name] += 1
     return counts
+
+
+def _explain_long_row(connection: Connection, table: Table, row: RowMapping, size: int) -> str:
+    """Return which row is too long for a backup, and what to do."""
+    key = ", ".join(f"{column.name} {row[column]!r}" for column in table.primary_key)
+    name = connection.scalar(select(Collection.name).where(Collection.id == row.get("collection_id")))
+    owner = f", of the collection {name!r}," if name else ""
+    return (
+        f"The row with {key} of the table {table.name}{owner} has {size:,} bytes; a backup takes "
+        f"{LONGEST_LINE:,}. {'Delete that collection, or stop' if name else 'Stop'} the server and delete "
+        "this row. There is no backup."
+    )
 
 
 def _link_files(settings: ServerSettings, connection: Connection, stage: Path) -> None:

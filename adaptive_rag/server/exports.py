@@ -11,6 +11,7 @@ from io import BytesIO
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
+from adaptive_rag.answer.links import keep_own_links
 from adaptive_rag.server.conversations import TurnShown
 from adaptive_rag.server.pdf import render_pdf
 from adaptive_rag.server.tables import now
@@ -45,13 +46,20 @@ class FileKind:
 def format_markdown(title: str, turns: Sequence[TurnShown]) -> str:
     """Return a thread as Markdown, each answer with its citations.
 
-    The markers of each answer are numbered from 1, in the order of the text.
+    The markers of each answer are numbered from 1, in the order of the text. Images and tags in the other
+    texts become words, as they do in answers.
     """
-    lines = [f"# {title}"]
+    lines = [_to_line(f"# {title}")]
     for turn in turns:
         answer, sources = _renumber_markers(turn)
-        lines += ["", f"## {turn.question}", "", answer, "", *(f"- {source}" for source in sources)]
+        items = (_to_line(f"- {source}") for source in sources)
+        lines += ["", _to_line(f"## {turn.question}"), "", answer, "", *items]
     return "\n".join(lines) + "\n"
+
+
+def _to_line(markdown: str) -> str:
+    """Return a heading or a list item without images and tags, on one line, where no code block can begin."""
+    return keep_own_links(" ".join(markdown.split()), None)[0]
 
 
 def _renumber_markers(turn: TurnShown) -> tuple[str, list[str]]:

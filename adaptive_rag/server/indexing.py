@@ -47,6 +47,8 @@ log = logging.getLogger(__name__)
 MOST_ATTEMPTS = 5
 PROGRESS_SECONDS = 1.0
 MOST_PROBLEMS = 1000
+# In characters, of what is stored about a document or one of its files.
+_LONGEST_PROBLEM = 2000
 # A job reads so many documents in one turn. Then the jobs of other people have their turn.
 DOCUMENTS_PER_TURN = 50
 _CANCELLED = "the job was cancelled"
@@ -388,11 +390,16 @@ def _record_documents(
         if row is None or row.digest != document.digest:
             continue  # deleted or replaced meanwhile, for which there is another job
         records = indexed.get(row.name, [])
-        reasons = [str(failure) for failure in failures if row.name in owners_of(failure.source)]
+        reasons = [
+            str(failure)[:_LONGEST_PROBLEM] for failure in failures if row.name in owners_of(failure.source)
+        ]
         row.chunks = sum(record.chunks for record in records) if records else None
-        row.problem = "; ".join(reasons)[:2000] or (None if records else f"{row.name} holds no text")
+        row.problem = "; ".join(reasons)[:_LONGEST_PROBLEM] or (
+            None if records else f"{row.name} holds no text"
+        )
         archive_notes = [note.text for note in notes if note.source == row.name and not is_address(row.name)]
-        row.notes = [*archive_notes, *(note for record in records for note in record.notes)][:100]
+        row_notes = [*archive_notes, *(note for record in records for note in record.notes)]
+        row.notes = [note[:_LONGEST_PROBLEM] for note in row_notes[:100]]
         problems += [{"document": row.name, "problem": reason} for reason in reasons]
     return problems
 

@@ -272,7 +272,7 @@ class Tools:
 
     async def passage(self, collection: str, document: str, start: str = "0", end: str = "") -> str:
         """Return a part of a document's text."""
-        if not (start.isdecimal() and (end or "0").isdecimal()):
+        if not (start.isdecimal() and (end or "0").isdecimal() and max(len(start), len(end)) < 16):
             raise InputError("start and end count characters: expected whole numbers.")
         _, opened = await self._open(collection, Action.READ)
         return (await _read_text(opened, document, int(start), int(end) if end else None)).text

@@ -169,6 +169,15 @@ def test_what_one_extra_would_read_is_told_in_a_line_whatever_kinds_it_is_of(
     )
 
 
+def test_a_very_long_name_of_a_skipped_file_is_shown_without_its_middle(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    failure = Failure(f"a.zip/{'n' * 900}/tide.txt", "is empty")
+    print_skipped(IndexReport(failed=[failure]), verbose=False)
+    told = " ".join(capsys.readouterr().err.split())
+    assert told.startswith("Skipped: a.zip/nnn") and told.endswith("n/tide.txt is empty") and len(told) < 330
+
+
 def test_progress_says_how_many_how_fast_and_how_long() -> None:
     told = format_progress(Progress(done=1200, total=5000, rate=40.4, seconds_left=94.0, source="a.pdf"))
     assert told == "1,200 of about 5,000 chunks · 40/s · 1 min 34 s left"

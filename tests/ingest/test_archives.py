@@ -127,6 +127,25 @@ def test_an_archive_beyond_the_bounds_is_refused(docs, monkeypatch, bound, value
         archives.load_archive(make_tar(docs / "a.tar", HELD), archives.TextBuilder())
 
 
+@pytest.mark.parametrize("name", ["a.zip", "a.tar", "a.tar.gz"])
+def test_the_last_of_several_versions_of_a_file_is_read_as_when_unpacked(docs, name):
+    held = {"price.txt": "It costs 10 euro.", "b.txt": "The tide.", "./price.txt": "It costs 99 euro."}
+    (make_zip if name.endswith("zip") else make_tar)(docs / name, held)
+    build("docs", Path("kb"))
+    assert texts_in(Path("kb")) == ["It costs 99 euro.", "The tide."]
+
+
+@pytest.mark.parametrize("name", ["a.zip", "a.tar"])
+def test_a_name_that_is_too_long_for_a_file_on_disk_is_read_and_others_keep_theirs(docs, name):
+    long = f"{'報告書' * 34}.txt"
+    held = {long: "The gate closes at 22.10.", "wall.py": "HEIGHT = 5"}
+    path = (make_zip if name.endswith("zip") else make_tar)(docs / name, held)
+    report = build("docs", Path("kb"))
+    assert report.sources == [f"docs/{name}/wall.py", f"docs/{name}/{long}"] and not report.failed
+    assert texts_in(Path("kb")) == ["HEIGHT = 5", "The gate closes at 22.10."]
+    assert extract_text(path / "wall.py").section_at(0) == "wall.py"
+
+
 def test_a_file_that_unpacks_to_more_than_it_says_ends(docs, monkeypatch):
     made = make_zip(docs / "a.zip", {"a.txt": "tide " * 1000})
     monkeypatch.setattr(archives, "_LARGEST_FILE", 1000)
@@ -189,3 +208,16 @@ def test_an_archive_with_nothing_to_read_says_why(tmp_path):
         "1 hidden, 1 left out by a pattern; "
         "it holds a file that is not read: f.zip is an archive in an archive"
     )
+
+
+@pytest.mark.parametrize("name", ["a.zip", "a.tar.gz"])
+def test_a_file_with_a_very_long_name_is_left_out_and_only_the_beginning_of_its_name_is_told(docs, name):
+    kept = f"{'d' * 80}/" * 12 + "tide.txt"
+    held = {kept: "The tide.", "n" * 60_000 + ".txt": "Rain.", "\u202a" * 300 + ".txt": "The quay."}
+    (make_zip if name.endswith("zip") else make_tar)(docs / name, held)
+    report = build("docs", Path("kb"))
+    assert report.sources == [f"docs/{name}/{kept}"]
+    assert [str(failure) for failure in report.failed] == [
+        f"docs/{name} holds a file that is not read: {'n' * 100} … has a name of more than 1,000 characters "
+        "and 1 more"
+    ]

@@ -1,4 +1,5 @@
 import base64
+import time
 from email.message import EmailMessage
 
 import pytest
@@ -88,6 +89,15 @@ def test_only_what_lies_below_the_new_text_is_taken_for_a_quote(text, new, quote
     assert split_quotes(text) == (new, quotes)
 
 
+@pytest.mark.parametrize("line", ["> 12:07 the pump ran\n", "> a\n\n", "> a\n \t\n"])
+def test_many_quoted_lines_above_a_reply_are_read_in_linear_time(line):
+    text = f"{line * 12_000}\nThe third pump has failed."
+    started = time.process_time()
+    assert split_quotes(text) == (text, [])
+    assert split_quotes(f"The pump has failed.\n\n{line * 12_000}")[0] == "The pump has failed."
+    assert time.process_time() - started < 5  # of processor time; with the square of the lines it was 40
+
+
 def test_plain_text_comes_before_a_page_and_a_page_alone_is_read(read_file):
     sent = message("The gate is shut.")
     sent.add_alternative("<p>The gate is <b>open</b>.</p>", subtype="html")
@@ -121,6 +131,17 @@ def test_attachments_are_read_by_their_own_loaders_and_else_named(read_file, tmp
     assert [note.split(" is ")[0] for note in source.notes] == [
         f"the attachment {name}" for name in ("wall.png", "bad.pdf", "all.zip")
     ]
+
+
+def test_a_very_long_name_of_an_attachment_is_shortened(read_file):
+    sent = message("See the levels.")
+    name = f"{'level' * 400}.csv"
+    sent.add_attachment(b"level;height\n1;3.6 m\n", maintype="text", subtype="csv", filename=name)
+    sent.add_attachment(b"{}", maintype="application", subtype="zip", filename=f"{name}.zip")
+    source = read_file("a.eml", sent.as_bytes())
+    shown = checked_chunks(source)[-1]["metadata"]["attachment"]
+    assert len(shown) < 1000 and shown.startswith("levellevel") and shown.endswith("level.csv")
+    assert len(source.text) < 2500 and all(len(note) < 1200 for note in source.notes)
 
 
 def test_an_attachment_that_its_loader_fails_on_costs_itself_alone(tmp_path, monkeypatch):

@@ -239,6 +239,20 @@ def test_marks_count_from_1_in_the_order_of_the_text_in_its_sources_and_in_its_c
         assert quotes == sorted(quotes)
 
 
+def test_no_copied_quote_or_source_shows_an_image_or_a_tag(demo: str, visit: Visit) -> None:
+    text = "A !![map](https://evil.test/i.png)\n[see](guide.md) <img src=https://evil.test/i.png> 1 < 2"
+    answer = {
+        "parts": [{"text": "So. "}, {"text": "[7]", "citation": 0}],
+        "citations": [{"marker": 7, "source": text, "place": {}, "quote": text}],
+    }
+    copy = "answer => import('/page/ask/citations.js').then(code => code.answerToMarkdown([], answer))"
+    with visit(demo) as somebody:
+        words, source = somebody.open("#/ask").evaluate(copy, answer).split("\n\n")
+    assert words == "So. [1]"
+    plain = "A [map](https://evil.test/i.png) [see](guide.md) ‹img src=https://evil.test/i.png> 1 < 2"
+    assert source.endswith(f": “{plain}”") and "![" not in source and "<img" not in source
+
+
 @pytest.mark.nightly
 def test_no_mark_begins_a_line(demo: str, visit: Visit) -> None:
     with visit(demo, width="phone") as somebody:

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 from langchain_core.documents import Document
-from sqlalchemy import create_engine, inspect, make_url
+from sqlalchemy import create_engine, inspect, make_url, select
 from sqlalchemy.orm import Session
 
 from adaptive_rag import Index
@@ -23,7 +23,7 @@ from adaptive_rag.server.backup import BackupError, back_up, restore
 from adaptive_rag.server.database import open_database
 from adaptive_rag.server.roles import Role
 from adaptive_rag.server.settings import read_server_settings
-from adaptive_rag.server.tables import Collection
+from adaptive_rag.server.tables import Collection, Job
 from tests.postgres_server import empty_database
 from tests.server.conftest import Serve, add_user, work
 
@@ -208,6 +208,20 @@ def test_a_backup_takes_more_collections_than_a_process_may_open_files_at_first(
     engine.dispose()
     called = [sys.executable, "-c", BACKED_UP, tmp_path / "data", tmp_path / "all.tar"]
     assert subprocess.run(called, check=True, capture_output=True, text=True).stdout == "300\n"
+
+
+def test_a_row_that_is_too_long_for_a_backup_is_named_with_its_collection_and_what_to_do(
+    full: tuple[TestClient, str], tmp_path: Path
+) -> None:
+    client, _ = full
+    with Session(client.app.state.services.engine) as db:  # type: ignore[attr-defined]
+        job = db.scalars(select(Job)).one()
+        job.problems = [{"document": "a.zip", "problem": "x" * archive.LONGEST_LINE}]
+        db.commit()
+        named = f"The row with id '{job.id}' of the table jobs, of the collection 'tides', has"
+    with pytest.raises(BackupError, match=named) as refused:
+        back_up(settings_of(client), tmp_path / "all.tar")
+    assert "Delete that collection, or stop the server and delete this row." in str(refused.value)
 
 
 def test_an_interrupted_backup_leaves_the_one_before(

@@ -1,5 +1,6 @@
 """Threads as files of Word and PDF: whole, named after the thread, and with every text as text."""
 
+import re
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from io import BytesIO
@@ -16,6 +17,7 @@ from adaptive_rag.server.conversations import TurnShown
 from adaptive_rag.server.exports import FILE_KINDS, FileKind, format_markdown, write_docx, write_pdf
 from adaptive_rag.server.problems import Problem
 from adaptive_rag.server.tables import now
+from adaptive_rag.text.markdown import MarkdownPart, read_markdown
 from tests.page.payloads import payloads
 from tests.server.test_threads import ASKED, begin
 
@@ -86,6 +88,34 @@ def test_the_marks_of_an_export_count_from_1_in_the_order_of_the_text() -> None:
     text, place = format_markdown("Wall", [turn]), "wall.md, page 3, lines 11-12"
     assert f"`rows[3]` [2024]\n\n- [1] {place}: “quote 7”\n- [2] {place}: “quote 3”" in text
     assert "One [1]. Two [2][1]." in text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *payloads(),
+        "![x](https://evil.test/i.png)",
+        "a\n```\n![x](https://evil.test/i.png)\n```",
+        "a`b ![x](https://evil.test/i.png)",
+        "[![x](https://evil.test/i.png)][1]\n\n[1]: https://evil.test/",
+        "\n<img src=https://evil.test/i.png",
+    ],
+)
+def test_no_text_in_an_export_as_markdown_loads_or_runs_anything(text: str) -> None:
+    exported = format_markdown(text, [turn_of(text, "It is so [7].", text, text), turn_of("Why?", "So.")])
+    parts = read_markdown(exported)
+    assert not [part for part in parts if part.kind in ("image", "code")]
+    assert not re.search(
+        r"<(?!/?(?:b|i|em|strong|sub|sup|br)\s*/?>)[a-z/!?]", _outside(parts, exported), re.I
+    )
+    assert "It is so [1]." in exported and "## Why?\n\nSo.\n" in exported
+
+
+def _outside(parts: list[MarkdownPart], text: str) -> str:
+    """Return a text without its code spans."""
+    for part in reversed([part for part in parts if part.kind == "backticks"]):
+        text = text[: part.start] + text[part.end :]
+    return text
 
 
 def test_the_sign_of_a_list_item_without_a_paragraph_goes_to_no_later_text() -> None:

@@ -13,8 +13,9 @@ from fastapi.testclient import TestClient
 from sqlalchemy import event, select
 from sqlalchemy.orm import Session
 
-from adaptive_rag.index import Index, Progress
-from adaptive_rag.ingest import SourceFile
+from adaptive_rag.index import Index, IndexReport, Progress
+from adaptive_rag.ingest import Failure, SourceFile
+from adaptive_rag.ingest.documents import Note
 from adaptive_rag.server import indexing, workers
 from adaptive_rag.server.followers import MOST_PER_PERSON, POLL_SECONDS
 from adaptive_rag.server.roles import Role
@@ -130,6 +131,20 @@ def index_of(client: TestClient) -> set[str]:
         collection = db.scalars(select(Collection)).one()
         assert collection.hidden == []
         return set(indexing.indexed_sources(services.folder_of(collection).index))
+
+
+def test_a_very_long_reason_or_note_is_cut_before_it_is_stored(
+    client: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    long = "long" * 1000
+    report = IndexReport(failed=[Failure("a.zip/tide.md", long)], notes=[Note("a.zip", long)])
+    monkeypatch.setattr(indexing.Index, "build", lambda *_, **__: report)
+    job = upload(client, {"a.zip": archive(tide=TIDE)}).json()["job"]
+    work(client)
+    [problem] = job_of(client, job["id"])["problems"]
+    [row] = client.get(f"{URL}/documents").json()["items"]
+    stored = [problem["problem"], row["problem"], *row["notes"]]
+    assert [len(text) for text in stored] == [2000, 2000, 2000]
 
 
 @pytest.mark.parametrize(("error", "state"), [(indexing.Cancelled, "cancelled"), (OSError, "failed")])

@@ -1,6 +1,6 @@
 /** The citations of an answer: marks, the card that shows a quote, and the list of sources. */
 import { html, signal, useEffect, useElement, useLayoutEffect, useSignal } from "../core/html.js";
-import { insertMarks, renderMarkdown } from "../core/markup.js";
+import { insertMarks, renderMarkdown, withoutImages } from "../core/markup.js";
 import { isMark, partText } from "../core/phrases.js";
 import { describePlace, documentLabel } from "../core/places.js";
 import { language, t } from "../core/texts.js";
@@ -192,7 +192,8 @@ export function answerToMarkdown(collections, answer) {
     isMark(part) ? `[${numbers.get(partMarker(part, answer.citations))}]` : partText(part),
   );
   const quotes = numberCitations(answer).map(
-    (each) => `- [${each.number}] ${describeSource(collections, each)}: “${each.quote.replace(/\s+/g, " ")}”`,
+    (each) =>
+      `- [${each.number}] ${withoutImages(`${describeSource(collections, each)}: “${each.quote}”`.replace(/\s+/g, " "))}`,
   );
   return [words.join(""), quotes.join("\n")].filter(Boolean).join("\n\n");
 }

@@ -26,6 +26,9 @@ export function vendorUrl(name) {
 const OTHER_TAGS = /<(?!\/?(?:b|i|em|strong|sub|sup|br) *\/?>)/gi;
 marked.use({ renderer: { html: ({ text }) => text.replace(OTHER_TAGS, "&lt;") } });
 
+/** Return words of a document as Markdown in which no program finds an image or a tag. @param {string} text */
+export const withoutImages = (text) => text.replace(/!+(?=\[)/g, "").replace(/<(?=[a-z/!?])/gi, "‹");
+
 // The elements that Markdown produces. Images are left out: loading one would tell its host who is reading.
 const ALLOWED_HTML = {
   ALLOWED_TAGS: (
