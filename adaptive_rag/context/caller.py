@@ -50,14 +50,16 @@ INPUTS = ("question", "user_context", "history", "messages", "paths")
 # Limits on the number of paths, and on the characters of one path.
 MAX_PATHS, MAX_PATH = 100, 4096
 # What a caller is told of an error by its class; the first that fits counts.
-_SHOWN_INSTEAD: dict[type[Exception], str] = {
-    ModelRefusedError: "This server cannot ask its chat model: the key is refused, or the model is not known "
-    "there.",
-    IndexMismatchError: "This server has no index that can be searched.",
-    IndexingError: "The documents could not be indexed.",
-    AdaptiveRAGError: "This server is not set up for that.",
-    Exception: "The server could not do this.",
-}
+_SHOWN_INSTEAD: tuple[tuple[type[Exception], str], ...] = (
+    (
+        ModelRefusedError,
+        "This server cannot ask its chat model: the key is refused, or the model is not known there.",
+    ),
+    (IndexMismatchError, "This server has no index that can be searched."),
+    (IndexingError, "The documents could not be indexed."),
+    (AdaptiveRAGError, "This server is not set up for that."),
+    (Exception, "The server could not do this."),
+)
 
 _log = logging.getLogger("adaptive_rag.serving")
 
@@ -243,7 +245,7 @@ def served_error(error: Exception) -> ServedError:
     reference = secrets.token_hex(4)
     text = "".join(traceback.format_exception(error))
     _log.error("Reference %s: %s\n%s", reference, redact(str(error)), redact(text))
-    message = next(text for kind, text in _SHOWN_INSTEAD.items() if isinstance(error, kind))
+    message = next(text for kind, text in _SHOWN_INSTEAD if isinstance(error, kind))
     served = ServedError(f"{message} Its log says why, under the reference {reference}.")
     served.is_models_fault = isinstance(error, ModelRefusedError)
     return served
