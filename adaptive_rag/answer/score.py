@@ -87,7 +87,9 @@ def score_sentences(
                 # Several spans may belong to one sentence: where two chunks share it, or to a list.
                 scores[index] += score
                 relevance[index] = max(relevance[index], result.answers)
-    return ScoredSentences(sentences, np.minimum(scores, 1.0), relevance, reading.answered)
+    # What answers only in a text that is not quoted, such as the headers of a mail, answers nothing.
+    answered = min(reading.answered, float(scores.sum()))
+    return ScoredSentences(sentences, np.minimum(scores, 1.0), relevance, answered)
 
 
 def read_sides(

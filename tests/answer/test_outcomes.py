@@ -131,3 +131,14 @@ def test_a_situation_alone_makes_no_answer_sure() -> None:
     assert asked.scored.answered == pytest.approx(0.99)
     assert 0.5 < asked.answered < 0.9
     assert replace(asked, situation="").answered == pytest.approx(0.3)
+
+
+@pytest.mark.parametrize(
+    ("question", "answered"), [("When is the raft race?", 0.0), ("When was the mail on boats sent?", 0.9)]
+)
+def test_the_headers_of_a_mail_make_no_other_answer_sure(question: str, answered: float) -> None:
+    mail = candidate(
+        "Subject: Safety boats\nFrom: Ann Lee <ann@mill.example>\nDate: Monday, 8 June 2026\n\n"
+        "The harbour is closed to boats on that day.\n"
+    )
+    assert request(question, [mail], {"Date:": 0.9}).answered == pytest.approx(answered)
