@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 from typer import BadParameter, Option
 
 from adaptive_rag.cli.output import print_note
-from adaptive_rag.errors import ConfigurationError, import_extra
+from adaptive_rag.errors import ConfigurationError, InputError, import_extra
 from adaptive_rag.graph.strategies import NAMES
 from adaptive_rag.text.visible import escape_hidden
 
@@ -234,5 +234,12 @@ def server_settings(**named: Any) -> ServerSettings:
 
 
 def read_question_argument(question: str) -> str:
-    """Return the question; read it from standard input if it is "-"."""
-    return sys.stdin.read().strip() if question == "-" else question
+    """Return the question; read it from standard input if it is "-".
+
+    Raises:
+        InputError: it is empty.
+    """
+    text = sys.stdin.read() if question == "-" else question
+    if not text.strip():
+        raise InputError('The question is empty. Write it in quotation marks: "When was the wall built?"')
+    return text.strip()

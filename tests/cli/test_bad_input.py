@@ -69,7 +69,7 @@ def test_a_folder_or_a_file_that_is_no_index_is_left_alone(run: Run, command: tu
 @pytest.mark.parametrize("question", ["", "   ", "\n"])
 @pytest.mark.parametrize("command", ["ask", "search", "compare"])
 def test_an_empty_question_is_refused(run: Run, town_index: str, command: str, question: str) -> None:
-    assert "The question is empty" in complaint(run, command, question, "--index", town_index)
+    assert "The question is empty. Write it in" in complaint(run, command, question, "--index", town_index)
 
 
 def test_a_question_that_is_not_in_utf_8_is_read(tmp_path: Path) -> None:
