@@ -17,9 +17,9 @@ import json
 import random
 import time
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import accumulate
+from itertools import accumulate, chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -46,6 +46,7 @@ from training.reader.found import read_found
 from training.reader.public import SELQA, read_articles
 from training.reader.readings import passage_of as passage_of_row
 from training.reader.sources import Row, is_public, read_sources
+from training.reader.stances import passages_of, read_stances
 
 PASSAGES_READ = 5
 REFUSAL_SHARE = 0.80
@@ -339,7 +340,7 @@ def measure_claims(rows: Sequence[Row], reader: Reader) -> list[str]:
     return samples.lines()
 
 
-def measure_sides(rows: Sequence[Row], reader: Reader) -> list[str]:
+def measure_sides(rows: Iterable[Row], reader: Reader, name: str = "side of a sentence") -> list[str]:
     """Return the table's row on sides: whether a sentence is for or against a proposal."""
     samples = Samples()
     for row in rows:
@@ -349,7 +350,7 @@ def measure_sides(rows: Sequence[Row], reader: Reader) -> list[str]:
             numbers = sentences_with_quote(row["text"], example["s"])
             if numbers and numbers[0] < len(sentences):
                 side = ("against", "for", "neither")[int(np.argmax(sentences[numbers[0]][1]))]
-                samples.add("side of a sentence", READER, side == example["side"])
+                samples.add(name, READER, side == example["side"])
     return samples.lines()
 
 
@@ -427,6 +428,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     random.Random(29).shuffle(rows)
     for line in measure_claims(rows[: options.limit], reader) + measure_sides(rows, reader):
         print(line, flush=True)
+    subjects = read_stances(options.part)
+    passages = chain.from_iterable(passages_of(subject, random.Random(1)) for subject in subjects)
+    print("\n".join(measure_sides(passages, reader, "side, of opposite proposals")), flush=True)
     questions = list(ask_all(options.part, options.sources, options.cache, options.limit))
     print("\n".join(measure_questions(questions, reader)))
     print("\n".join(measure_found(list(read_found(options.part, options.sources)), reader)))

@@ -1,5 +1,7 @@
 import json
 import lzma
+import os
+import random
 import subprocess
 from pathlib import Path
 
@@ -10,6 +12,7 @@ from training.reader.examples import find_faults, read_examples, read_lines, rea
 from training.reader.found import gather_found, lines_of, points_of, read_found
 from training.reader.public import SELQA
 from training.reader.sources import MissingSourceError, Row, is_public, replace_words, restore_words
+from training.reader.stances import SIDE_OF_LETTER, passages_of, read_stances
 
 FILE = "# Ferry\n\nThe [ferry](boat.md) leaves at 7:45. It takes *forty* people.\n"
 ROW = {
@@ -140,3 +143,38 @@ def test_the_questions_of_whole_sets_have_sentences_that_are_there() -> None:
             texts = [passage["text"] for passage in row["read"]]
             assert all(texts[at][start:end].strip() for at, start, end in row["points"]), row["id"]
             assert (row["best"] in row["points"]) == (row["told"] != "no"), row["id"]
+
+
+@pytest.mark.parametrize("part", ["train", "development", "test"])
+def test_each_sentence_has_a_side_for_each_proposal_of_its_subject(part: str) -> None:
+    subjects = list(read_stances(part))
+    letters = [letter for subject in subjects for _, sides in subject["sentences"] for letter in sides]
+    assert all(letters.count(letter) > len(letters) / 5 for letter in SIDE_OF_LETTER)
+    for subject in subjects:
+        assert len(set(subject["proposals"])) == 4
+        assert {len(sides) for _, sides in subject["sentences"]} == {4}
+
+
+def test_a_passage_of_stances_has_the_form_of_an_example() -> None:
+    subject = next(read_stances("test"))
+    passages = list(passages_of(subject, random.Random(1)))
+    assert len(passages) > 1
+    for row in passages:
+        faults = find_faults(row | {"qa": [], "no": [], "true": [], "false": [], "follow": None})
+        assert list(faults) == []
+    assert sum(len(row["sides"]) for row in passages) == 4 * len(subject["sentences"])
+
+
+def test_no_stance_is_taken_from_the_evaluation_data() -> None:
+    folder = Path(os.environ.get("ADAPTIVE_RAG_DATA", "")) / "opinion_perspectrum"
+    if not folder.is_dir():
+        pytest.skip("set ADAPTIVE_RAG_DATA to the folder of the public evaluation data")
+    known = [
+        json.loads(line)["text"]
+        for name in ("queries.jsonl", "corpus.jsonl")
+        for line in (folder / name).read_text("utf-8").splitlines()
+    ]
+    for part in ("train", "development", "test"):
+        for subject in read_stances(part):
+            texts = [*subject["proposals"], *(sentence for sentence, _ in subject["sentences"])]
+            assert shared_with(texts, known) == []

@@ -38,7 +38,9 @@ from training.reader.readings import (
     document_set_item,
     items_of,
     questions_asked,
+    sides_of,
 )
+from training.reader.stances import passages_of, read_stances
 
 # Learning rates of the highest layer and of the heads, the factor from each layer to the one below it, the
 # share of the steps with a rising rate, and the weight decay.
@@ -56,6 +58,7 @@ class Data:
     def __init__(self, part: str, sources: Path, share: float = 1.0) -> None:
         rows = [*read_examples(part, sources), *(read_selqa(sources) if part == "train" else [])]
         self.document_set_rows = list(read_found(part, sources))
+        self.subjects = list(read_stances(part))
         self.share = share
         self.encoder = PairEncoder()
         embeddings = load_embeddings()
@@ -65,7 +68,7 @@ class Data:
         self.vectors = np.split(vectors, np.cumsum([len(queries) for queries in questions])[:-1])
 
     def items(self, draw: random.Random, most: int = 1) -> list[Item]:
-        """Return the items of a share of the passages, and of all questions about document sets.
+        """Return the items of a share of the passages, and of all questions about document sets and stances.
 
         The passages, and those that are read with them, are drawn anew in each call. The passages of SelQA,
         which have one question each, are always included.
@@ -77,7 +80,15 @@ class Data:
             item
             for index in draw.sample(indexes, round(self.share * len(indexes))) + selqa
             for item in items_of(self.encoder, self.passages, index, self.vectors[index], draw, most)
-        ] + [item for row in self.document_set_rows if (item := document_set_item(self.encoder, row, draw))]
+        ] + [
+            *(item for row in self.document_set_rows if (item := document_set_item(self.encoder, row, draw))),
+            *(
+                item
+                for subject in self.subjects
+                for row in passages_of(subject, draw)
+                for item in sides_of(self.encoder, row)
+            ),
+        ]
 
 
 def batches(items: Iterable[Item], draw: random.Random) -> list[list[Item]]:
