@@ -79,17 +79,28 @@ def score_sentences(
             scores = np.maximum(cosines(vectors, question_vector[None])[:, 0], 0.0)
         return ScoredSentences(sentences, scores, relevance, None)
     chunks = chunks_to_read(documents)
-    reading = reader.read(question, [passage_of(chunk) for _, chunk in chunks])
+    reading, in_headers = reader.read(question, [passage_of(chunk) for _, chunk in chunks]), 0.0
     for (document, chunk), result in zip(chunks, reading.passages, strict=True):
         indices = _sentence_indices(sentences, document, chunk, result.spans)
-        for index, score in zip(indices, result.scores, strict=True):
-            if index is not None:
+        headers = _find_headers(chunk["text"])
+        for (start, _), index, score in zip(result.spans, indices, result.scores, strict=True):
+            if index is None and _is_within(headers, start):
+                in_headers += float(score)
+            elif index is not None:
                 # Several spans may belong to one sentence: where two chunks share it, or to a list.
                 scores[index] += score
                 relevance[index] = max(relevance[index], result.answers)
-    # What answers only in a text that is not quoted, such as the headers of a mail, answers nothing.
-    answered = min(reading.answered, float(scores.sum()))
+    answered = max(0.0, reading.answered - in_headers)  # the headers of a mail are not quoted
     return ScoredSentences(sentences, np.minimum(scores, 1.0), relevance, answered)
+
+
+def _find_headers(text: str) -> list[tuple[int, int]]:
+    """Return the spans of the headers of mails."""
+    return [match.span() for match in HEADERS.finditer(text)]
+
+
+def _is_within(spans: Sequence[tuple[int, int]], offset: int) -> bool:
+    return any(start <= offset < end for start, end in spans)
 
 
 def read_sides(
@@ -149,7 +160,7 @@ def _sentence_indices(
     first = bisect_right(sentences, document - 1, key=lambda sentence: sentence.document)
     last = bisect_right(sentences, document, key=lambda sentence: sentence.document)
     ends = [sentence.end for sentence in sentences[first:last]]
-    headers = [match.span() for match in HEADERS.finditer(chunk["text"])]
+    headers = _find_headers(chunk["text"])
     for start, end in spans:
         index = first + bisect_right(ends, chunk["start"] + start)
         is_heading = chunk["text"].startswith("#", start)
@@ -167,5 +178,5 @@ def _sentence_indices(
             yield None
         else:
             is_below = sentences[index].start >= chunk["start"] + end
-            is_header = any(begin <= start < stop for begin, stop in headers)
-            yield None if is_below and (sentences[index].cells or is_header) else index
+            belongs_to_none = sentences[index].cells or _is_within(headers, start)
+            yield None if is_below and belongs_to_none else index

@@ -32,9 +32,8 @@ _LARGEST_RATIO = 200
 # In bytes: the ratio of a smaller file is not checked.
 _UNCHECKED_SIZE = 10_000_000
 _MOST_FOLDERS = 20
-_LONGEST_COPY_NAME = (
-    255  # in bytes, as most file systems take; an archive made elsewhere may hold longer ones
-)
+# In bytes: most file systems take no longer names, but archives from elsewhere may contain them.
+_LONGEST_COPY_NAME = 255
 _ENCRYPTED = 1  # the bit of an entry's flags
 _BAD_ARCHIVE = (
     zipfile.BadZipFile, tarfile.TarError, zlib.error, LZMAError, EOFError, ValueError, RuntimeError

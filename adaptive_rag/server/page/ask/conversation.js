@@ -221,7 +221,7 @@ export function deleteTurn(turn) {
 /** @param {Turn} turn @returns {AskOptions} */
 const askOptions = ({ userContext, only }) => ({ userContext, only });
 
-/** Return the body of each request that asks a turn's question; `settings` would be in it. @param {Turn} turn */
+/** Return the body of a request that asks a turn's question, or compares its answers. @param {Turn} turn */
 export const requestBody = ({ question, userContext, only }) => ({
   question,
   user_context: userContext,
