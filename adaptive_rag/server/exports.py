@@ -53,8 +53,19 @@ def format_markdown(title: str, turns: Sequence[TurnShown]) -> str:
     for turn in turns:
         answer, sources = _renumber_markers(turn)
         items = (_to_line(f"- {source}") for source in sources)
-        lines += ["", _to_line(f"## {turn.question}"), "", answer, "", *items]
+        lines += ["", _to_line(f"## {turn.question}"), "", answer + _missing_fence(answer), "", *items]
     return "\n".join(lines) + "\n"
+
+
+def _missing_fence(answer: str) -> str:
+    """Return the end of a code block that an answer leaves open, as one does that a token limit cut off."""
+    tokens = _parse(answer)
+    if not tokens or tokens[-1].type != "fence":
+        return ""
+    opening, lines = tokens[-1], answer.rstrip().splitlines()
+    first, _ = opening.map or (0, 0)
+    is_closed = len(lines) > first + 1 and re.fullmatch(rf" *{opening.markup}+ *", lines[-1])
+    return "" if is_closed else f"\n{opening.markup}"
 
 
 def _to_line(markdown: str) -> str:

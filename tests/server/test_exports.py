@@ -111,6 +111,13 @@ def test_no_text_in_an_export_as_markdown_loads_or_runs_anything(text: str) -> N
     assert "It is so [1]." in exported and "## Why?\n\nSo.\n" in exported
 
 
+@pytest.mark.parametrize("answer", ["Run:\n```\nmake", "Run:\n```", "~~~~ sh\nmake\n~~~", "```\nmake\n```"])
+def test_a_code_block_of_an_answer_ends_with_the_answer(answer: str) -> None:
+    exported = format_markdown("Wall", [turn_of("How?", answer), turn_of("Why?", "So.")])
+    [code] = [part for part in read_markdown(exported) if part.kind == "code"]
+    assert exported[code.end :].startswith("\n- [1] wall.pdf, page 3")
+
+
 def _outside(parts: list[MarkdownPart], text: str) -> str:
     """Return a text without its code spans."""
     for part in reversed([part for part in parts if part.kind == "backticks"]):
