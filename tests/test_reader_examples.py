@@ -38,7 +38,9 @@ def test_the_examples_have_their_form_and_each_set_is_of_one_part() -> None:
     assert len(lines) > len(rows)
     assert len({line["id"] for line in lines}) == len(lines)
     named = [name for names in read_split().values() for name in names]
-    assert sorted(named) == sorted({line["set"] for line in lines} | {SELQA})
+    with lzma.open(found.FOUND, "rt") as rows_of_found:
+        sets = {json.loads(line)["set"] for line in rows_of_found} | {line["set"] for line in lines}
+    assert sorted(named) == sorted(sets | {SELQA})
     assert sum(len(list(read_examples(part))) for part in read_split()) == len(rows)
 
 

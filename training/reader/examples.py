@@ -69,6 +69,12 @@ def read_split() -> dict[str, list[str]]:
     return parts
 
 
+def write_split(parts: Mapping[str, Iterable[str]]) -> None:
+    """Write the document sets of each part."""
+    names = {part: sorted(names) for part, names in parts.items()}
+    SPLIT.write_text(json.dumps(names, indent=1) + "\n", "utf-8")
+
+
 def find_faults(row: Mapping[str, Any]) -> Iterator[str]:
     """Yield what is wrong with an example."""
     text = row["text"]

@@ -16,8 +16,9 @@ best                     the first sentence of the answer: [passage, start, end]
 points                   the sentences of a short answer, in order
 beside                   sentences that a point needs to be understood, but that do not answer alone
 
-The command replaces the file. ASKED is a folder of questions with their passages, which `ask.py` writes, and
-MARKS a folder of marks, in which "2.3" is the third sentence of the second passage.
+The command adds lines to the file. ASKED is a folder of questions with their passages, which `ask.py` writes,
+and MARKS a folder of marks, in which "2.3" is the third sentence of the second passage. Document sets that no
+part has are added to one (`--part`).
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from adaptive_rag.text.sentences import sentence_spans
-from training.reader.examples import TYPES, read_split, shared_with
+from training.reader.examples import TYPES, read_split, shared_with, write_split
 from training.reader.gather import known_questions
 from training.reader.sources import MissingSourceError, Row, is_public, replace_words, restore_words
 
@@ -65,10 +66,10 @@ def read_asked(part: str) -> Iterator[Row]:
     return (row for row in _rows(part) if "text" not in row)
 
 
-def _rows(part: str) -> Iterator[Row]:
-    sets = set(read_split()[part])
+def _rows(part: str | None = None) -> Iterator[Row]:
+    sets = None if part is None else set(read_split()[part])
     with lzma.open(FOUND, "rt", encoding="utf-8") as lines:
-        yield from (row for row in map(json.loads, lines) if row["set"] in sets)
+        yield from (row for row in map(json.loads, lines) if sets is None or row["set"] in sets)
 
 
 def points_of(row: Row) -> list[list[int]]:
@@ -121,15 +122,18 @@ def _read_lines(folder: Path) -> Iterator[Row]:
         yield from (json.loads(line) for line in file.read_text("utf-8").splitlines() if line.strip())
 
 
-def lines_of(questions: Iterable[Row], sources: Path) -> Iterator[Row]:
-    """Yield the lines of the file: each passage once, before the first question that it was retrieved for."""
+def lines_of(questions: Iterable[Row], sources: Path, first: int = 0) -> Iterator[Row]:
+    """Yield lines of the file: each passage once, before the first question that it was retrieved for.
+
+    The ids of the passages count from `first`.
+    """
     id_of = dict[tuple[str, str, str], str]()
     for question in questions:
         ids, is_complete = list[str](), True
         for passage in question["read"]:
             key = (question["set"], passage["source"], passage["text"])
             if key not in id_of:
-                row = {"id": f"f{len(id_of):05d}", "set": question["set"]}
+                row = {"id": f"f{first + len(id_of):05d}", "set": question["set"]}
                 row |= {name: passage[name] for name in _PASSAGE[2:]}
                 try:
                     line = replace_words(row | _NO_QUOTES, sources) if is_public(row) else row
@@ -145,26 +149,32 @@ def lines_of(questions: Iterable[Row], sources: Path) -> Iterator[Row]:
 
 
 def main() -> None:
-    """Write the file, and print how many questions each part has."""
+    """Add to the file, and print how many questions each part has now."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("asked", type=Path)
     parser.add_argument("marks", type=Path)
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--sources", type=Path, required=True)
+    parser.add_argument("--part", choices=read_split(), default="train", help="of new document sets")
     options = parser.parse_args()
     questions = list(gather_found(options.asked, options.marks))
     shared = set(shared_with([row["q"] for row in questions], known_questions(options.data)))
     for question in shared:
         sys.stderr.write(f"left out, since it is in the evaluation data: {question}\n")
     remaining = [row for row in questions if row["q"] not in shared]
+    split = read_split()
+    known = {name for names in split.values() for name in names}
+    split[options.part] += sorted({row["set"] for row in remaining} - known)
+    write_split(split)
+    rows = list(_rows())
+    rows += lines_of(remaining, options.sources, first=sum("text" in row for row in rows))
     with lzma.open(FOUND, "wt", encoding="utf-8", preset=9) as file:
-        rows = lines_of(remaining, options.sources)
         file.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
-    for part, names in read_split().items():
-        in_part = [row for row in remaining if row["set"] in names]
-        told, types = Counter(row["told"] for row in in_part), Counter(row["type"] for row in in_part)
-        points = sum(len(row["points"]) for row in in_part)
-        sys.stdout.write(f"{part}: {len(in_part)} questions {dict(types)}, {dict(told)}, {points} points\n")
+    for part in split:
+        asked = list(read_asked(part))
+        told, types = Counter(row["told"] for row in asked), Counter(row["type"] for row in asked)
+        points = sum(len(row["points"]) for row in asked)
+        sys.stdout.write(f"{part}: {len(asked)} questions {dict(types)}, {dict(told)}, {points} points\n")
 
 
 if __name__ == "__main__":

@@ -29,6 +29,7 @@ from training.reader.examples import (
     read_lines,
     read_split,
     shared_with,
+    write_split,
 )
 from training.reader.sources import MissingSourceError, is_public, replace_words
 
@@ -77,9 +78,7 @@ def add_to_split(rows: list[Row]) -> None:
         part = min(SHARES, key=lambda part: passages_of[part] / SHARES[part])
         parts[part].append(name)
         passages_of[part] += sizes[name]
-    SPLIT.write_text(
-        json.dumps({part: sorted(names) for part, names in parts.items()}, indent=1) + "\n", "utf-8"
-    )
+    write_split(parts)
 
 
 def main() -> None:
