@@ -4,7 +4,6 @@ from adaptive_rag.analysis.analyse import UNSURE_THRESHOLD, analyse, analyse_bat
 from adaptive_rag.analysis.explain import explain_contributions, why_not
 from adaptive_rag.analysis.learning import forget, learn
 from adaptive_rag.analysis.ontology import Ontology, load_ontology
-from adaptive_rag.analysis.ontology_suggestions import format_ontology, suggest_ontology
 
 __all__ = [
     "UNSURE_THRESHOLD",
@@ -13,9 +12,7 @@ __all__ = [
     "analyse_batch",
     "explain_contributions",
     "forget",
-    "format_ontology",
     "learn",
     "load_ontology",
-    "suggest_ontology",
     "why_not",
 ]

@@ -45,7 +45,7 @@ class Ontology:
         Case, plurals, hyphens and the kind of apostrophe make no difference.
         """
         terms: dict[str, dict[str, None]] = {}
-        for term, _ in self._matches(fold(text)):
+        for term, _ in self._matches(_fold(text)):
             terms.setdefault(term.category, {})[term.name] = None
         return {category: list(names) for category, names in terms.items()}
 
@@ -55,7 +55,7 @@ class Ontology:
         It is the mean of two numbers: the share of the text's topic words that belong to terms, and half the
         number of different terms, at most 1. Without any term it is 0.
         """
-        words = fold(text)
+        words = _fold(text)
         matches = list(self._matches(words))
         if not matches:
             return 0.0
@@ -120,7 +120,7 @@ def parse_ontology(text: str, *, name: str = "ontology") -> Ontology:
     return Ontology(parser.terms, list(parser.categories))
 
 
-def fold(text: str) -> list[str]:
+def _fold(text: str) -> list[str]:
     """Split a text into words in the form in which terms are compared: lower case and singular."""
     without_apostrophes = re.sub(r"'s\b|'", "", text.lower().replace("’", "'"))
     return [_singular(word) for word in _TOKEN.findall(without_apostrophes)]
@@ -194,7 +194,7 @@ class _OntologyParser:
             return
         for key, synonyms in value.value:
             name = str(key.value).strip()
-            term = self.terms.get(tuple(fold(name)))
+            term = self.terms.get(tuple(_fold(name)))
             if term is None or term.category != category:
                 self._add(category, name, name, key)
             self._add_synonyms(category, name, synonyms)
@@ -205,7 +205,7 @@ class _OntologyParser:
                 self._add(category, name, node.value, node)
 
     def _add(self, category: str, name: str, written: str, node: Node) -> None:
-        words = tuple(fold(written))
+        words = tuple(_fold(written))
         existing = self.terms.get(words)
         if not words:
             self._report(node, f"category {category!r} has an empty term")

@@ -21,7 +21,7 @@ from adaptive_rag.cli.info import info
 from adaptive_rag.cli.list import list_documents
 from adaptive_rag.cli.mcp import mcp
 from adaptive_rag.cli.move_aside import move_aside
-from adaptive_rag.cli.ontology import ontology_app
+from adaptive_rag.cli.ontology import ontology
 from adaptive_rag.cli.options import confirm_config_file, flatten_options, load_env_file
 from adaptive_rag.cli.output import reporting_errors
 from adaptive_rag.cli.recipes import recipes
@@ -46,14 +46,13 @@ app = typer.Typer(
 COMMANDS: dict[str, Callable[..., None]] = {
     "ask": ask, "chat": chat, "index": index, "list": list_documents, "show": show, "remove": remove,
     "search": search, "compare": compare, "recipes": recipes,
-    "route": route, "feedback": feedback, "info": info, "graph": graph, "demo": demo, "settings": settings,
-    "doctor": doctor, "eval": evaluate, "serve": serve, "worker": worker, "mcp": mcp,
+    "route": route, "feedback": feedback, "ontology": ontology, "info": info, "graph": graph, "demo": demo,
+    "settings": settings, "doctor": doctor, "eval": evaluate, "serve": serve, "worker": worker, "mcp": mcp,
     "backup": backup, "restore": restore, "move-aside": move_aside,
 }  # fmt: skip
 
 for name, command in COMMANDS.items():
     app.command(name)(reporting_errors(flatten_options(command)))
-app.add_typer(ontology_app)
 app.add_typer(users_app)
 
 

@@ -1,4 +1,4 @@
-"""Reading an ontology, finding its terms, and proposing one."""
+"""Reading an ontology and finding its terms."""
 
 from __future__ import annotations
 
@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 
 import adaptive_rag.analysis
-from adaptive_rag.analysis import analyse, format_ontology, load_ontology, suggest_ontology
+from adaptive_rag.analysis import analyse, load_ontology
 from adaptive_rag.analysis.ontology import parse_ontology
-from adaptive_rag.analysis.ontology_suggestions import find_salient_terms
 from adaptive_rag.errors import ConfigurationError
 
 AUDIO = Path(adaptive_rag.analysis.__file__).parent / "ontologies" / "audio.yaml"
@@ -85,33 +84,3 @@ def test_the_audio_ontology_serves_the_analysis() -> None:
     assert answer["ontology_terms"] == {"amplifiers": ["tube amplifier"], "connections": ["XLR"]}
     assert answer["domain_relevance"] >= 0.8
     assert answer["factors"]["domain"] == answer["domain_relevance"]
-
-
-TEXTS = [
-    "The heat pump warms the water. A heat pump needs a boiler.",
-    "Each heat pump has a compressor. The storm surge reached the harbour.",
-    "A storm surge floods the harbour. The compressor is loud.",
-    "The boiler is old. Storm surge warnings are sent to the harbour.",
-    "Nothing here.",
-    "Nothing there.",
-]
-
-
-def test_salient_terms_keep_words_that_belong_together() -> None:
-    terms = find_salient_terms(TEXTS, 6)
-    assert {"heat pump", "storm surge", "harbour"} <= {term.lower() for term in terms}
-    assert "heat" not in terms
-
-
-def test_a_suggestion_groups_the_salient_terms_and_can_be_read_back() -> None:
-    suggestions = suggest_ontology(TEXTS, terms=4, categories=3)
-    grouped = [term for suggestion in suggestions for term in suggestion.terms]
-    assert sorted(grouped) == sorted(find_salient_terms(TEXTS, 4))
-    assert len(suggestions) == 3
-    assert all(suggestion.name in [t.lower() for t in suggestion.terms] for suggestion in suggestions)
-    ontology = parse_ontology(format_ontology(suggestions))
-    assert len(ontology) == 4
-
-
-def test_no_texts_give_no_suggestions() -> None:
-    assert suggest_ontology([]) == []
