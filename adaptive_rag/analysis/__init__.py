@@ -1,7 +1,7 @@
 """Question -> QueryAnalysis: the type of a question, the confidence in it, and the reasons."""
 
 from adaptive_rag.analysis.analyse import UNSURE_THRESHOLD, analyse, analyse_batch
-from adaptive_rag.analysis.explain import explain_contributions, why_not
+from adaptive_rag.analysis.explain import explain_contributions
 from adaptive_rag.analysis.learning import forget, learn
 from adaptive_rag.analysis.ontology import Ontology, load_ontology
 
@@ -14,5 +14,4 @@ __all__ = [
     "forget",
     "learn",
     "load_ontology",
-    "why_not",
 ]

@@ -15,8 +15,6 @@ class QuestionType:
 
     # what such a question asks for, with examples: the chat model that classifies is told this
     description: str
-    # how such a question asks about a topic
-    rewordings: tuple[str, ...]
     # what it adds to the points of complexity
     points: float
     # its intent where its words have none
@@ -29,7 +27,6 @@ TYPES: dict[RoutedType, QuestionType] = {
     "factual": QuestionType(
         description="asks for one specific, checkable piece of information. "
         '"When was the bridge opened?" "Who wrote the report?" "How many members are there?"',
-        rewordings=("What is {topic}?", "When was {topic}?", "How many {topic} are there?"),
         points=-0.75,
         intent="factual",
         reply_keys={"enhance": ("query",)},
@@ -37,7 +34,6 @@ TYPES: dict[RoutedType, QuestionType] = {
     "analytical": QuestionType(
         description="asks for an explanation, a comparison, causes, a procedure, or several aspects of a "
         'matter. "Why did prices rise?" "How does X differ from Y?" "How do I set it up?"',
-        rewordings=("How does {topic} work, and why?", "What causes {topic}?", "Explain {topic}."),
         points=0.5,
         intent="conceptual",
         reply_keys={"decompose": ("sub_questions",)},
@@ -45,7 +41,6 @@ TYPES: dict[RoutedType, QuestionType] = {
     "opinion": QuestionType(
         description="asks about a matter on which reasonable people disagree, or for views and "
         'experiences. "Should cities ban cars?" "Is it worth it?"',
-        rewordings=("What are the different views on {topic}?", "Should {topic} be allowed?"),
         points=0.5,
         intent="conceptual",
         reply_keys={"viewpoints": ("viewpoints", "sides")},
@@ -53,7 +48,6 @@ TYPES: dict[RoutedType, QuestionType] = {
     "contextual": QuestionType(
         description="cannot be answered well without knowing the asker's own situation or what was said "
         'before. "Am I eligible?" "What about the second one?" "Which plan is best for my family?"',
-        rewordings=("What does {topic} mean for me in my situation?", "Should I worry about {topic}?"),
         points=0.0,
         intent="factual",
         reply_keys={"infer": ("context",), "contextualize": ("context", "query")},

@@ -11,14 +11,14 @@ from typer import Argument, Option
 
 from adaptive_rag.cli import options
 from adaptive_rag.cli.answers import strategy_colour
-from adaptive_rag.cli.output import Part, print_block, print_json, print_line, print_table, stdout
+from adaptive_rag.cli.output import Part, print_json, print_line, print_table, stdout
 from adaptive_rag.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from adaptive_rag.analysis import Ontology
-    from adaptive_rag.analysis.explain import Reason, WhyNot
+    from adaptive_rag.analysis.explain import Reason
     from adaptive_rag.state import QueryAnalysis, RoutedType, Turn
 
 # The fields that `--file --json` prints for each question, besides its text.
@@ -42,9 +42,6 @@ def route(
     ontology: Annotated[
         Path | None, Option("--ontology", help="Terms of the domain, as YAML: category -> terms.")
     ] = None,
-    why_not: Annotated[
-        str | None, Option("--why-not", metavar="TYPE", help="Show what would lead to this type.")
-    ] = None,
     learn: Annotated[
         Path | None, Option("--learn", help="Learn from labelled questions as JSONL: text, type.")
     ] = None,
@@ -65,8 +62,6 @@ def route(
         got = " and ".join(names) or "neither a question nor a file"
         expected = "expected one of QUESTION, --file FILE, --learn FILE and --forget"
         raise ConfigurationError(f"Got {got}; {expected}.")
-    if why_not is not None and question is None:
-        raise ConfigurationError("--why-not asks about one question; pass it as QUESTION.")
     if context and question is None:
         raise ConfigurationError("--context goes with QUESTION; a line of a file has its own user_context.")
     if forget:
@@ -80,25 +75,19 @@ def route(
     if file is not None:
         _route_file(file, terms, as_json)
     elif question is not None:
-        _route_one(options.read_question_argument(question), context, terms, why_not, as_json)
+        _route_one(options.read_question_argument(question), context, terms, as_json)
 
 
-def _route_one(
-    question: str, context: str, terms: Ontology | None, why_not: str | None, as_json: bool
-) -> None:
+def _route_one(question: str, context: str, terms: Ontology | None, as_json: bool) -> None:
     from adaptive_rag import analysis
 
     [result] = _analyse([question], [context], [()], terms)
     reasons = analysis.explain_contributions(question, user_context=context)
-    explanation = analysis.why_not(question, why_not, user_context=context) if why_not else None
     if as_json:
-        row = {"text": question, **result, "contributions": reasons, "routing": active_routing()}
-        print_json(row | ({"why_not": explanation} if explanation else {}))
+        print_json({"text": question, **result, "contributions": reasons, "routing": active_routing()})
         return
     _print_types(result, reasons)
     _print_facts(result)
-    if explanation:
-        _print_why_not(explanation)
 
 
 def _route_file(file: Path, terms: Ontology | None, as_json: bool) -> None:
@@ -232,24 +221,6 @@ def _print_facts(analysis: QueryAnalysis) -> None:
     }
     stdout().print()
     print_table(("", ""), [((label, "bold"), value) for label, value in facts.items()])
-
-
-def _print_why_not(explanation: WhyNot) -> None:
-    """Print why a question does not have a type, and which changes of it would lead to that type."""
-    name, decided = explanation.type, explanation.decided
-    stdout().print()
-    if name == decided:
-        print_line(f"  It is {name}, at {explanation.probability:.2f}.")
-        return
-    question = f"  Why not {name} ({explanation.probability:.2f})?"
-    print_line(f"{question} It is {decided} ({explanation.decided_probability:.2f}).", style="bold")
-    print_block(f"against it: {_format_reasons(explanation.against)}")
-    print_block(f"for it: {_format_reasons(explanation.in_favour)}")
-    rows = [
-        (change.what, change.question, f"{change.probability:.2f}", "decides it" if change.wins else "")
-        for change in explanation.changes
-    ]
-    print_table(("what would have had to differ", "the question then", f"{name} then", ""), rows)
 
 
 def _format_reasons(reasons: list[Reason]) -> str:

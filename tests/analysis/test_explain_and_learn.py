@@ -1,4 +1,4 @@
-"""What speaks for a type, what would change it, and learning from a user's own questions."""
+"""What speaks for a type, and learning from a user's own questions."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from adaptive_rag.analysis import analyse, explain_contributions, forget, learn, router, why_not
+from adaptive_rag.analysis import analyse, explain_contributions, forget, learn, router
 from adaptive_rag.analysis.learning import (
     MAX_DROP,
     PENALTIES,
@@ -34,21 +34,6 @@ def test_the_words_of_a_question_are_named_for_the_type_they_spoke_for() -> None
 
 def test_contributions_of_an_empty_question_are_harmless() -> None:
     assert set(explain_contributions("")) == set(ROUTED_TYPES)
-
-
-def test_why_not_offers_changes_that_really_change_the_type() -> None:
-    answer = why_not("Should the monarchy be abolished?", "factual")
-    assert answer.decided == "opinion"
-    assert answer.probability < answer.decided_probability
-    assert answer.against
-    winners = [change for change in answer.changes if change.wins]
-    assert winners
-    assert analyse(winners[0].question)["type"] == "factual"
-
-
-def test_why_not_refuses_an_unknown_type() -> None:
-    with pytest.raises(ConfigurationError, match="'poetic'"):
-        why_not("Who wrote Faust?", "poetic")
 
 
 def test_the_weights_are_small_plain_arrays() -> None:

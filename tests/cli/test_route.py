@@ -23,21 +23,15 @@ def test_a_question_gives_one_json_object_with_what_spoke_for_each_type(run: Run
 
 
 def test_a_question_is_drawn_with_bars_and_words(run: Run) -> None:
-    result = run("route", "Should zoos be closed?", "--why-not", "factual")
+    result = run("route", "Should zoos be closed?")
     assert result.exit_code == 0
     assert "█" in result.stdout
     assert "should" in result.stdout
-    assert "Why not factual" in result.stdout
 
 
 def test_a_context_reaches_the_router(run: Run) -> None:
     answer = parsed(run("route", "What should I do first?", "--context", "I am a nurse", "--json"))
     assert answer["type"] == "contextual"
-
-
-def test_the_type_is_the_one_that_ask_takes(run: Run) -> None:
-    answer = parsed(run("route", "When was it founded?", "--why-not", "contextual", "--json"))
-    assert answer["type"] == answer["why_not"]["decided"] == "factual"
 
 
 def test_a_file_gives_a_line_a_question(run: Run, tmp_path: Path) -> None:
@@ -61,8 +55,6 @@ def test_a_file_gives_a_line_a_question(run: Run, tmp_path: Path) -> None:
         (("Who?", "--file", "x.jsonl"), "QUESTION and --file"),
         (("--file", "nowhere.jsonl"), "nowhere.jsonl"),
         (("--file", "x.jsonl", "--context", "a nurse"), "--context goes with QUESTION"),
-        (("Who?", "--why-not", "poem"), "'poem'"),
-        (("--learn", "nowhere.jsonl", "--why-not", "factual"), "--why-not asks about one question"),
     ],
 )
 def test_bad_input_is_one_message(run: Run, arguments: tuple[str, ...], problem: str) -> None:
