@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,9 +13,6 @@ from adaptive_rag.state import Candidate, Chunk
 from adaptive_rag.where import Where
 
 Vectors = NDArray[np.float32]
-# How an index gets sentence vectors: each sentence is embedded by itself, or pooled from one pass over its
-# chunk, or there are none.
-SentenceVectors = Literal["apart", "pooled", "none"]
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Argument, Exit, Option
 
@@ -32,12 +32,9 @@ class IndexOptions:
     ] = None
     chunk_size: Annotated[int, Option(help="Maximum characters of a chunk.", metavar="N")] = 1000
     chunk_overlap: Annotated[int, Option(help="Characters repeated from the last.", metavar="N")] = 200
-    sentence_vectors: Annotated[
-        Literal["apart", "pooled", "none"],
-        Option(
-            help="apart, pooled or none.", metavar="WAY", parser=options.one_of("apart", "pooled", "none")
-        ),
-    ] = "apart"
+    no_sentence_vectors: Annotated[
+        bool, Option("--no-sentence-vectors", help="Store no vectors of sentences.")
+    ] = False
     include: Annotated[list[str] | None, Option(help="Read only files like '*.md'.", metavar="PATTERN")] = (
         None
     )
@@ -51,8 +48,10 @@ class IndexOptions:
 
     def build_arguments(self) -> dict[str, Any]:
         """Return the arguments of `Index.build`, except the embedding model and the documents."""
-        patterns = {"include": self.include or (), "exclude": self.exclude or ()}
-        return {name: value for name, value in vars(self).items() if name != "embeddings"} | patterns
+        arguments = vars(self) | {"include": self.include or (), "exclude": self.exclude or ()}
+        arguments["sentence_vectors"] = not arguments.pop("no_sentence_vectors")
+        del arguments["embeddings"]
+        return arguments
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -63,7 +63,7 @@ from adaptive_rag.context.unknown import ENV_PREFIX as ENV_PREFIX
 from adaptive_rag.context.unknown import nearest_names, warn_of_unknown_variables
 from adaptive_rag.errors import ConfigurationError, InputError
 from adaptive_rag.recipes import recipe_settings
-from adaptive_rag.source import ChunkSource, SentenceVectors
+from adaptive_rag.source import ChunkSource
 from adaptive_rag.text.reading import Reader
 from adaptive_rag.text.redaction import cause_of, redact, remember_address
 from adaptive_rag.where import join_conditions, read_where
@@ -458,10 +458,6 @@ def is_served(runtime: Runtime[Any]) -> bool:
     return isinstance(context, CallerSettings)
 
 
-def _name_of_flag(value: Any) -> Any:
-    return ("apart" if value else "none") if isinstance(value, bool) else value
-
-
 class IndexingContext(Group):
     """The settings of one indexing run."""
 
@@ -478,11 +474,7 @@ class IndexingContext(Group):
         description="Maximum characters of a chunk; fewer if the embedding model reads less.",
     )
     chunk_overlap: int = Field(200, ge=0, le=10_000, description="Maximum characters that neighbours share.")
-    sentence_vectors: Annotated[SentenceVectors, BeforeValidator(_name_of_flag)] = Field(
-        "apart",
-        description="Vectors of sentences: each embedded by itself ('apart', or true), all taken from one "
-        "pass over their chunk ('pooled'), or 'none' (false).",
-    )
+    sentence_vectors: bool = Field(True, description="Store a vector of each sentence.")
     include: tuple[str, ...] = Field(
         (), description="Read only files of the folders that match one of these patterns, such as '*.md'."
     )

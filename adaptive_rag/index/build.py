@@ -28,7 +28,6 @@ from adaptive_rag.index.manifest import (
     next_table,
     read_manifest,
     rebuild_hint,
-    to_stored_form,
 )
 from adaptive_rag.index.plan import Documents, is_single, plan_run
 from adaptive_rag.index.postgres.database import Database
@@ -42,7 +41,6 @@ from adaptive_rag.ingest.chunking import check_sizes
 from adaptive_rag.models.embeddings import embedding_name, encode, load_embeddings
 from adaptive_rag.models.onnx import MINILM, OnnxEmbeddings
 from adaptive_rag.private import make_folder
-from adaptive_rag.source import SentenceVectors
 
 DEFAULT_CHUNK_SIZE = 1000
 DEFAULT_CHUNK_OVERLAP = 200
@@ -57,9 +55,8 @@ class BuildOptions:
     """The embedding model; by default the embedded one."""
     chunk_size: int = DEFAULT_CHUNK_SIZE
     chunk_overlap: int = DEFAULT_CHUNK_OVERLAP
-    sentence_vectors: bool | SentenceVectors = True
-    """True or "apart" embeds each sentence by itself; "pooled" makes the vectors of all sentences in one pass
-    over their chunk, in about half the time; False or "none" stores none."""
+    sentence_vectors: bool = True
+    """Whether to store a vector of each sentence."""
     progress: Callable[[Progress], None] | None = None
     include: Sequence[str] = ()
     """If given, only these files of the folders are read. Files that `exclude`, a `.gitignore` or the
@@ -111,14 +108,9 @@ def _build_index(documents: Documents | Share, uri: str | Path, options: BuildOp
     read_state = last_manifest if options.rebuild else read_manifest
     stamp, manifest = location.stamp(MANIFEST), read_state(location)
     model, model_name, dimension = _identify_model(manifest, options.embeddings)
-    sentence_form = to_stored_form(options.sentence_vectors)
-    settings = Settings(model_name, dimension, options.chunk_size, options.chunk_overlap, sentence_form)
-    if sentence_form == "pooled" and model_name != MINILM:
-        raise ConfigurationError(
-            f"sentence_vectors = 'pooled' works only with embeddings = {MINILM!r}, the model that compares "
-            f"questions with sentences; got {model_name!r}. Leave embeddings out, or use "
-            "sentence_vectors = 'apart', which works with any model."
-        )
+    settings = Settings(
+        model_name, dimension, options.chunk_size, options.chunk_overlap, options.sentence_vectors
+    )
     if location.path is not None:
         with explain_write_errors(location.uri):
             make_folder(location.path)

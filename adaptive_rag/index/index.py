@@ -157,7 +157,7 @@ class Index(OpenedIndex):
     @property
     def stores_sentences(self) -> bool:
         """Return whether the index was made with sentence vectors."""
-        return bool(self.reader().manifest.settings.sentence_vectors)
+        return self.reader().manifest.settings.sentence_vectors
 
     def sentences(self, ids: Sequence[str]) -> list[Sentences]:
         """Return the sentences of each chunk with their vectors.

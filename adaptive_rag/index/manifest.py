@@ -11,12 +11,11 @@ import subprocess
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 from xxhash import xxh3_64_hexdigest
 
 from adaptive_rag.errors import (
-    ConfigurationError,
     IndexDamagedError,
     IndexingError,
     IndexMismatchError,
@@ -28,7 +27,6 @@ from adaptive_rag.index.cache import FILE
 from adaptive_rag.index.location import Location
 from adaptive_rag.index.postgres.database import Database
 from adaptive_rag.index.sharding.layout import refuse_shards
-from adaptive_rag.source import SentenceVectors
 
 MANIFEST = "manifest.json"
 # A copy of the manifest, in case a disk error damages the first.
@@ -62,12 +60,11 @@ class Settings:
     dimension: int
     chunk_size: int
     chunk_overlap: int
-    sentence_vectors: bool | Literal["pooled"]
-    """Whether each sentence has a vector; "pooled" if sentences are not embedded by themselves."""
+    sentence_vectors: bool
+    """Whether each sentence has a vector."""
 
     def __str__(self) -> str:
-        wording: dict[bool | str, str] = {True: "with", "pooled": "with pooled", False: "without"}
-        sentences = wording[self.sentence_vectors]
+        sentences = "with" if self.sentence_vectors else "without"
         return (
             f"{self.embeddings} ({self.dimension} dimensions), chunks of {self.chunk_size} characters "
             f"with {self.chunk_overlap} overlap, {sentences} sentence vectors"
@@ -188,17 +185,6 @@ class Manifest:
 def _to_dict(record: Manifest | Settings | SourceRecord) -> dict[str, Any]:
     # `asdict` would also copy all nested values, which takes longer than writing them
     return {name: getattr(record, name) for name in record.__slots__}
-
-
-def to_stored_form(option: bool | SentenceVectors) -> bool | Literal["pooled"]:
-    """Return the stored form of the `sentence_vectors` option: "apart" is True, "none" is False."""
-    stored_forms: dict[str, bool | Literal["pooled"]] = {"apart": True, "pooled": "pooled", "none": False}
-    if isinstance(option, bool):
-        return option
-    if option not in stored_forms:
-        expected = ", ".join(map(repr, stored_forms))
-        raise ConfigurationError(f"sentence_vectors = {option!r} is unknown: expected one of {expected}.")
-    return stored_forms[option]
 
 
 def chunk_key(source: str, content_hash: str) -> str:

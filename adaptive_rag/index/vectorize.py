@@ -52,43 +52,11 @@ class Vectorizer:
 
     def _embed(self, chunks: Sequence[Chunk], texts: Sequence[str]) -> tuple[Vectors, list[Sentences] | None]:
         """Return the vectors of the texts of chunks, and their sentences if the settings ask for them."""
-        sentence_form = self._settings.sentence_vectors
-        if sentence_form == "pooled":
-            return self._embed_pooled(chunks, texts)
         vectors = self._encode(self._embeddings, self._settings.dimension, texts)
-        if not sentence_form:
+        if not self._settings.sentence_vectors:
             return vectors, None
         model = load_minilm()
         return vectors, embed_sentences(chunks, lambda texts: self._encode(model, model.dimension, texts))
-
-    def _embed_pooled(self, chunks: Sequence[Chunk], texts: Sequence[str]) -> tuple[Vectors, list[Sentences]]:
-        """Embed chunks and sentences in one pass: a sentence or table row is the mean of its tokens."""
-        spans = [sentence_spans(chunk["text"]) for chunk in chunks]
-        # the embedded text may have headings and column names before the chunk's own text
-        prefix_lengths = [len(text) - len(chunk["text"]) for text, chunk in zip(texts, chunks, strict=True)]
-        inputs = [
-            (text, tuple((start + prefix_length, end + prefix_length) for start, end in chunk_spans))
-            for text, chunk_spans, prefix_length in zip(texts, spans, prefix_lengths, strict=True)
-        ]
-        model, cache_name = load_minilm(), f"{self._settings.embeddings} {self._settings.dimension} pooled"
-        # each vector is cached under its text and span
-        keys_of = {(text, pairs): [f"{span} {text}" for span in (None, *pairs)] for text, pairs in inputs}
-        cached = iter(self._cache.get(cache_name, [key for keys in keys_of.values() for key in keys]))
-        vectors_of = {input_: [next(cached) for _ in keys] for input_, keys in keys_of.items()}
-        if missing := [input_ for input_, vectors in vectors_of.items() if any(v is None for v in vectors)]:
-            started = time.perf_counter()
-            embedded = model.encode_parts([text for text, _ in missing], [pairs for _, pairs in missing])
-            self.seconds += time.perf_counter() - started
-            self.embedded += len(missing)
-            keys = [key for input_ in missing for key in keys_of[input_]]
-            self._cache.put(cache_name, keys, np.concatenate(embedded))
-            vectors_of.update(zip(missing, map(list, embedded), strict=True))
-        stacked = [np.stack([v for v in vectors_of[input_] if v is not None]) for input_ in inputs]
-        span_arrays = [np.array(chunk_spans, dtype=np.int64).reshape(-1, 2) for chunk_spans in spans]
-        return np.array([vectors[0] for vectors in stacked], dtype=np.float32), [
-            Sentences(chunk_spans + chunk["start"], vectors[1:])
-            for chunk_spans, chunk, vectors in zip(span_arrays, chunks, stacked, strict=True)
-        ]
 
     def _views(self, chunks: Sequence[Chunk]) -> list[Vectors | None]:
         """Embed question and answer of chunks that are question-answer pairs; None for other chunks."""

@@ -6,12 +6,11 @@ import hashlib
 import math
 import os
 import threading
-from bisect import bisect_left
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 from cachetools import LRUCache
@@ -41,15 +40,6 @@ MAX_PADDING = 8
 # Texts are cached if there are at most so many, each at most so long; and the number of cached vectors.
 MAX_CACHED_TEXTS, MAX_CACHED_LENGTH, CACHE_SIZE = 16, 2000, 1024
 
-Spans = Sequence[tuple[int, int]]
-
-
-class _Tokens(NamedTuple):
-    """The token ids of a text, and for each of its vectors the slice of tokens to average."""
-
-    ids: Sequence[int]
-    parts: Sequence[slice]
-
 
 class OnnxEmbeddings(Embeddings):
     """Embeddings of a sentence-transformers network that was exported to ONNX.
@@ -77,7 +67,7 @@ class OnnxEmbeddings(Embeddings):
         self._cache: LRUCache[str, Future[Vectors]] = LRUCache(CACHE_SIZE)
         dimension = self._session.get_outputs()[0].shape[-1]
         if not isinstance(dimension, int):  # the file gives a name in place of the number
-            dimension = self._run([self._tokenize("dimension")])[0].shape[1]
+            dimension = self._run([self._tokenize("dimension")]).shape[1]
         self.dimension = int(dimension)
 
     def encode(self, texts: Sequence[str]) -> Vectors:
@@ -107,22 +97,6 @@ class OnnxEmbeddings(Embeddings):
             raise
         rows = [futures[text].result() for text in texts]
         return np.stack(rows) if rows else np.zeros((0, self.dimension), dtype=np.float32)
-
-    def encode_parts(self, texts: Sequence[str], spans: Sequence[Spans]) -> list[Vectors]:
-        """Embed each text together with parts of it, given as spans of characters, in one run.
-
-        The result for a text has shape (1 + spans, dimension), and all vectors have unit length. The first is
-        that of `encode`, and the others those of the parts. A part's vector is the mean of the states of its
-        tokens, which depend on the surrounding text (late chunking, Günther et al. 2024). A part is embedded
-        as a separate text if it has no tokens, or ends after what the network reads of the text.
-        """
-        results, separate = self._encode_parts(texts, spans), list[tuple[int, int]]()
-        for i, vectors in enumerate(results):
-            separate += [(i, int(j)) for j in np.flatnonzero(~vectors[1:].any(axis=1))]
-        separate_vectors = self._encode([texts[i][slice(*spans[i][j])] for i, j in separate])
-        for (i, j), vector in zip(separate, separate_vectors, strict=True):
-            results[i][1 + j] = vector
-        return results
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
         """Embed passages; the LangChain entry point."""
@@ -159,25 +133,20 @@ class OnnxEmbeddings(Embeddings):
             self._cache.clear()
 
     def _encode(self, texts: Sequence[str]) -> Vectors:
-        rows = self._encode_parts(texts, [()] * len(texts))
-        return np.concatenate(rows) if rows else np.zeros((0, self.dimension), dtype=np.float32)
-
-    def _encode_parts(self, texts: Sequence[str], spans: Sequence[Spans]) -> list[Vectors]:
-        results = dict[int, Vectors]()
+        vectors = np.zeros((len(texts), self.dimension), dtype=np.float32)
         # Slices limit the number of waiting tasks, and the delay of an interrupt.
         for start in range(0, len(texts), SLICE):
             # The first slice is always finished, since other questions may be waiting for its vectors.
             if start:
                 check_deadline()
-            pairs = zip(texts[start : start + SLICE], spans[start : start + SLICE], strict=True)
-            tokenized = [self._tokenize(*pair) for pair in pairs]
-            batches = self._batches([len(tokens.ids) for tokens in tokenized])
-            all_vectors = self._run_all([[tokenized[i] for i in batch] for batch in batches])
-            for batch, vectors in zip(batches, all_vectors, strict=True):
-                results.update(zip((start + i for i in batch), vectors, strict=True))
-        return [results[i] for i in range(len(texts))]
+            tokenized = [self._tokenize(text) for text in texts[start : start + SLICE]]
+            batches = self._batches([len(tokens) for tokens in tokenized])
+            runs = self._run_all([[tokenized[i] for i in batch] for batch in batches])
+            for batch, rows in zip(batches, runs, strict=True):
+                vectors[[start + i for i in batch]] = rows
+        return vectors
 
-    def _run_all(self, batches: Sequence[Sequence[_Tokens]]) -> list[list[Vectors]]:
+    def _run_all(self, batches: Sequence[Sequence[Sequence[int]]]) -> list[Vectors]:
         if len(batches) == 1 or self.workers == 1:
             return [self._run(batch) for batch in batches]
         with ThreadPoolExecutor(min(self.workers, len(batches)), thread_name_prefix="embed") as pool:
@@ -201,49 +170,26 @@ class OnnxEmbeddings(Embeddings):
                 batches.append([i])
         return batches
 
-    def _tokenize(self, text: str, spans: Spans = ()) -> _Tokens:
-        stripped = text.strip()
-        encoding = self._tokenizer.encode(stripped[: self._max_characters])
-        all_tokens, special = slice(0, len(encoding.ids)), encoding.special_tokens_mask
-        if not spans or 0 not in special:
-            return _Tokens(encoding.ids, [all_tokens, *[slice(0, 0)] * len(spans)])
-        # The tokens of the text are contiguous, between the special tokens at its start and end.
-        first, count = special.index(0), special.count(0)
-        indent = len(text) - len(text.lstrip())
-        offsets = [(indent + start, indent + end) for start, end in encoding.offsets[first : first + count]]
-        is_cut = encoding.overflowing or len(stripped) > self._max_characters
-        parts = token_slices(offsets, spans, reach=offsets[-1][1] if is_cut else len(text))
-        return _Tokens(encoding.ids, [all_tokens, *(slice(first + a, first + b) for a, b in parts)])
+    def _tokenize(self, text: str) -> Sequence[int]:
+        return self._tokenizer.encode(text.strip()[: self._max_characters]).ids
 
-    def _run(self, batch: Sequence[_Tokens]) -> list[Vectors]:
-        """Embed tokenized texts in one run, and return the vectors of each text and its parts."""
-        ids = np.zeros((len(batch), max(len(tokens.ids) for tokens in batch)), dtype=np.int64)
+    def _run(self, batch: Sequence[Sequence[int]]) -> Vectors:
+        """Embed tokenized texts in one run."""
+        ids = np.zeros((len(batch), max(map(len, batch))), dtype=np.int64)
         mask = np.zeros_like(ids)
         for row, tokens in enumerate(batch):
-            ids[row, : len(tokens.ids)], mask[row, : len(tokens.ids)] = tokens.ids, 1
+            ids[row, : len(tokens)], mask[row, : len(tokens)] = tokens, 1
         feed = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
         hidden = self._session.run(None, {name: feed[name] for name in self._inputs})[0]
-        return [pool_states(states, tokens.parts) for states, tokens in zip(hidden, batch, strict=True)]
+        return np.stack(
+            [_pool_states(states[: len(tokens)]) for states, tokens in zip(hidden, batch, strict=True)]
+        )
 
 
-def token_slices(offsets: Spans, spans: Spans, *, reach: int) -> list[tuple[int, int]]:
-    """Return the range of tokens of each span of characters, as (first, end).
-
-    A token belongs to the span in which it begins; `offsets` are the spans of the tokens. A span that ends
-    after `reach`, where the network stops reading, gets no tokens.
-    """
-    starts = [start for start, _ in offsets]
-    return [(bisect_left(starts, a), bisect_left(starts, b)) if b <= reach else (0, 0) for a, b in spans]
-
-
-def pool_states(states: Vectors, parts: Sequence[slice]) -> Vectors:
-    """Return the unit-length mean of the states of each part's tokens; zeros for a part without tokens."""
-    vectors = np.zeros((len(parts), states.shape[1]), dtype=np.float32)
-    for row, part in enumerate(parts):
-        if len(states[part]):
-            mean = states[part].mean(axis=0)
-            vectors[row] = mean / max(float(np.linalg.norm(mean)), 1e-12)
-    return vectors
+def _pool_states(states: Vectors) -> Vectors:
+    """Return the unit-length mean of the states of a text's tokens; zeros if it has none."""
+    mean: Vectors = states.sum(axis=0) / max(1, len(states))
+    return mean / max(float(np.linalg.norm(mean)), 1e-12)
 
 
 @cache

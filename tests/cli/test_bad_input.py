@@ -45,8 +45,6 @@ def test_a_path_with_nothing_to_read_is_named(run: Run, command: str, path: str,
 def test_a_choice_that_does_not_exist_is_told_the_others(run: Run) -> None:
     message = complaint(run, "users", "token", "ada", "--role", "wizard")
     assert "'--role': 'wizard' is not one of reader, writer, admin." in message
-    message = complaint(run, "index", ".", "--sentence-vectors", "all")
-    assert "'--sentence-vectors': 'all' is not one of apart, pooled, none." in message
 
 
 @pytest.mark.parametrize("command", [("ask", LONG), ("search", LONG), ("compare", LONG), ("info",)])

@@ -60,11 +60,10 @@ def test_other_settings_are_refused_with_the_command_that_mends_it(run: Run, not
     assert Index.open(".adaptive-rag").info()["chunk_size"] == 500
 
 
-def test_sentences_can_be_pooled(run: Run, notes: Path) -> None:
-    assert run("index", notes, "--sentence-vectors", "pooled").exit_code == 0
-    assert Index.open(".adaptive-rag").info()["sentence_vectors"] == "pooled"
-    assert run("index", notes, "--sentence-vectors", "pooled", "--json").exit_code == 0
-    assert "with pooled sentence vectors" in run("index", notes).stderr
+def test_an_index_can_do_without_sentence_vectors(run: Run, notes: Path) -> None:
+    assert run("index", notes, "--no-sentence-vectors").exit_code == 0
+    assert Index.open(".adaptive-rag").info()["sentence_vectors"] is False
+    assert "without sentence vectors" in run("index", notes).stderr
 
 
 def test_info_shows_what_was_made_and_with_what(run: Run, notes: Path) -> None:

@@ -14,7 +14,7 @@ from adaptive_rag.errors import ConfigurationError, IndexingError, MissingExtraE
 from adaptive_rag.index import Index
 from adaptive_rag.models import onnx
 from adaptive_rag.models.embeddings import EMBEDDINGS, embed_queries, embedding_name, encode, load_embeddings
-from adaptive_rag.models.onnx import MINILM, OnnxEmbeddings, load_minilm, pool_states, token_slices
+from adaptive_rag.models.onnx import MINILM, OnnxEmbeddings, load_minilm
 from tests.index.made import HashEmbeddings
 
 TOKENIZER = Path(onnx.__file__).parent / "minilm" / "tokenizer.json"
@@ -108,34 +108,6 @@ def test_a_model_that_may_quantise_as_it_runs_runs_each_text_alone(
     runs = runs_of(model, monkeypatch)
     model.encode(["The tide is out.", "The tide is in.", "The tide is low."])
     assert len(runs) == 3
-
-
-def test_tokens_are_pooled_by_the_spans_that_they_begin_in() -> None:
-    draw = np.random.default_rng(0)
-    ends = np.cumsum(draw.integers(1, 6, size=60))
-    offsets = [(int(end) - 1, int(end)) for end in ends]
-    states = draw.normal(size=(60, 8)).astype(np.float32)
-    spans = [(0, 20), (20, 21), (33, 90), (90, 400), (0, 400)]
-    parts = [slice(*part) for part in token_slices(offsets, spans, reach=400)]
-    for (a, b), vector in zip(spans, pool_states(states, parts), strict=True):
-        own = [state for state, (start, _) in zip(states, offsets, strict=True) if a <= start < b]
-        mean = sum(own, start=np.zeros(8)) / max(1, len(own))
-        assert np.allclose(vector, mean / max(float(np.linalg.norm(mean)), 1e-12), atol=1e-6)
-    assert token_slices(offsets, [(0, 20), (20, 91)], reach=90)[1] == (0, 0), "it was cut"
-
-
-def test_parts_are_embedded_in_the_run_of_their_text() -> None:
-    model = load_minilm()
-    text = "  The wall is 214 metres long. \x07 Its gates are shut at high tide. "
-    spans = [(2, 30), (31, 32), (33, 65)]
-    [vectors] = model.encode_parts([text], [spans])
-    alone = model.encode([text, *(text[a:b] for a, b in spans)])
-    assert np.allclose(np.linalg.norm(vectors, axis=1), 1.0, atol=1e-5)
-    near = np.einsum("ij,ij->i", vectors, alone)
-    assert near[0] == pytest.approx(1, abs=1e-5)
-    assert near[2] == pytest.approx(1, abs=1e-5), "a control character is no token"
-    assert 0.5 < near[1] < 0.99 and 0.5 < near[3] < 0.99, "the others know what stands around them"
-    assert [len(rows) for rows in model.encode_parts([text, "", "Tide"], [spans, [(0, 0)], []])] == [4, 2, 1]
 
 
 def test_no_texts_give_no_vectors() -> None:

@@ -123,7 +123,7 @@ class PostgresIndex(OpenedIndex):
     @property
     def stores_sentences(self) -> bool:
         """Return whether the index was made with sentence vectors."""
-        return bool(self._known_state.manifest.settings.sentence_vectors)
+        return self._known_state.manifest.settings.sentence_vectors
 
     def sentences(self, ids: Sequence[str]) -> list[Sentences]:
         """Return the sentences of each chunk with their vectors.

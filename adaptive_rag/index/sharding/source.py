@@ -152,7 +152,7 @@ class ShardedIndex(OpenedIndex):
         if ray is not None:
             call_shards = ShardActors(ray, uris, disk_cache).call
         opened = cls(location.uri, call_shards, len(uris), model, settings[0].dimension)
-        opened.stores_sentences = bool(settings[0].sentence_vectors)
+        opened.stores_sentences = settings[0].sentence_vectors
         return opened
 
     def search(self, queries: Sequence[str], *, limit: int) -> list[list[Candidate]]:
