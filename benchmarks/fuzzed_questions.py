@@ -261,7 +261,7 @@ def _make_settings(rng: random.Random) -> dict[str, Any]:
 # Retrieval settings, and the values that a question may have of each.
 _RETRIEVAL_SETTINGS: tuple[tuple[str, Sequence[Any]], ...] = (
     ("fusion", ("reciprocal-rank", "dense", "sparse")),
-    ("diversity", ("coverage", "facility-location", "none")),
+    ("diversity", ("coverage", "none")),
     ("alpha", (0.0, 1.0)),
     ("alpha_by", ("intent",)),
     ("tfidf", (0.5, 1.0)),

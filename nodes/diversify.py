@@ -16,15 +16,13 @@ from adaptive_rag.query.history import full_question
 from adaptive_rag.rank.branches import join_by_rank, take_in_turn
 from adaptive_rag.rank.rerankers import reranker_of
 from adaptive_rag.rank.scoring import by_relevance
-from adaptive_rag.rank.selection import SELECTORS, compare
+from adaptive_rag.rank.selection import compare, cover
 from adaptive_rag.rank.window import READING, ReadingBudget, Window, choose_window, planned_size, ranked_by
 from adaptive_rag.search.fusion import join_branches
 from adaptive_rag.state import Candidate, Decision, Hit, Query, StrategyState
 
 # The reason why no model scores them: its score for the whole question would favour one aspect.
 LOCALLY = "analytical questions are scored by what their branches found"
-# The settings of diversity and selection that keep the most relevant passages.
-MOST_RELEVANT = ("none", "local")
 
 
 @step
@@ -39,8 +37,11 @@ def diversify(state: StrategyState, runtime: Runtime[Context], reading: ReadingB
     window = choose_window(context, state["analysis"], candidates, reading)
     chosen, decisions = window.candidates, list[Decision]()
     settings = context.retrieval
-    if context.uses("diversify") and chosen and (settings.diversity, settings.selection) != MOST_RELEVANT:
-        local = attempt("diversity", partial(_select, state, context, window), chosen[: window.size])
+    is_selective = settings.diversity == "coverage" or settings.selection == "model"
+    if context.uses("diversify") and chosen and is_selective:
+        local = chosen[: window.size]
+        if settings.diversity == "coverage":
+            local = attempt("diversity", partial(_cover, state, context, window), local)
         chosen, by_model = yield from select_from(state, window.candidates, local, context)
         method = "the model's choice" if by_model else settings.diversity
         why = compare(chosen[: window.size], window.candidates)
@@ -49,12 +50,11 @@ def diversify(state: StrategyState, runtime: Runtime[Context], reading: ReadingB
     return selected(state, documents, candidates, [*decisions, *reasons])
 
 
-def _select(state: StrategyState, context: Context, window: Window) -> list[Candidate]:
-    """Select relevant passages by the method that `retrieval.diversity` names."""
+def _cover(state: StrategyState, context: Context, window: Window) -> list[Candidate]:
+    """Select relevant passages that do not repeat each other."""
     candidates = window.candidates
     vectors = source_of(context, state).vectors([candidate["id"] for candidate in candidates])
-    chosen = SELECTORS[context.retrieval.diversity](vectors, ranked_by(candidates), window.size)
-    return [candidates[i] for i in chosen]
+    return [candidates[i] for i in cover(vectors, ranked_by(candidates), window.size)]
 
 
 def _join(

@@ -19,7 +19,6 @@ from adaptive_rag.text.redaction import redact
 Profile = Literal["conservative", "balanced", "aggressive"]
 Selection = Literal["local", "model"]
 Fusion = Literal["weighted", "reciprocal-rank", "dense", "sparse"]
-Diversity = Literal["coverage", "mmr", "facility-location", "none"]
 # The steps for which a chat model may be asked. Without a model, a step is done locally or left out.
 ModelStep = Literal[
     "classify", "enhance", "decompose", "viewpoints", "infer", "contextualize", "score", "generate"
@@ -260,7 +259,7 @@ class RetrievalSettings(Group):
         description="Which contextual questions a chat model rewrites so that they stand alone. The original "
         "question is searched too, except with `alone`.",
     )
-    diversity: Diversity = Field(
+    diversity: Literal["coverage", "none"] = Field(
         "none",
         description="How a diverse set is selected for an analytical question; by default the most relevant "
         "passages are read.",

@@ -252,7 +252,6 @@ VARIATIONS: dict[str, tuple[str, dict[str, Any]]] = {
         {"retrieval.lexical": "okapi", "retrieval.tfidf": 0.3},
     ),
     "alpha-by-intent": ("alpha by intent and domain", {"retrieval.alpha_by": "intent"}),
-    "mmr": ("near-duplicates moved back in analytical sets", {"retrieval.diversity": "mmr"}),
     "coverage": ("paraphrases held back in analytical sets", {"retrieval.diversity": "coverage"}),
     "qa-views": ("two views of question-answer pairs, by intent", {"retrieval.qa_views": True}),
     "cross-encoder": (

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeAlias
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from pydantic import BaseModel, Field
 
-from adaptive_rag.context.groups import Diversity, Selection
+from adaptive_rag.context.groups import Selection
 from adaptive_rag.llm.numbers import read_numbers
 from adaptive_rag.llm.passages import cut_texts, format_passages
 from adaptive_rag.llm.replies import pick
 from adaptive_rag.llm.request import Asking, Request
 from adaptive_rag.state import Candidate
-from adaptive_rag.text.vectors import Scores, Vectors, cosines, min_max
+from adaptive_rag.text.vectors import Vectors, cosines, min_max
 
 # Candidates that a model reads for each one it chooses, and the characters of all their texts.
 MODEL_READS = 2
@@ -23,12 +23,7 @@ SELECTION_BUDGET = 8_000
 # Measured on one collection of one-sentence opinions with the embedded model; other models need other values.
 SAME, SOFTNESS = 0.82, 0.04
 DISCOUNT = 0.6  # share of its value that a text loses if it repeats another
-# With a lower weight, diversity costs relevance even if passages do not overlap; with this one, only
-# near-repeats move back (docs/retrieval-experiments.md).
-MMR_WEIGHT = 0.95
 SHARPNESS = 3.0  # exponent of relevance: how strictly relevance comes before novelty
-
-Selector: TypeAlias = Callable[[Vectors, Sequence[float], int], list[int]]
 
 
 def cover(vectors: Vectors, relevance: Sequence[float], k: int) -> list[int]:
@@ -39,77 +34,17 @@ def cover(vectors: Vectors, relevance: Sequence[float], k: int) -> list[int]:
     probability is a logistic function of their cosine. Only near-paraphrases are held back, so that
     items on the same topic do not crowd each other out as they do in maximal marginal relevance.
     """
-    values = _scaled(relevance) ** SHARPNESS
+    values = min_max(np.array(relevance, dtype=np.float64)) ** SHARPNESS
     same = 1 / (1 + np.exp(-(cosines(vectors, vectors) - SAME) / SOFTNESS))
     novelty = np.ones(len(values))
-
-    def reduce_novelty(best: int) -> None:
-        novelty[:] *= 1 - DISCOUNT * same[best]
-
-    return _greedy(k, lambda: values * novelty, reduce_novelty)
-
-
-def maximal_marginal_relevance(
-    vectors: Vectors, relevance: Sequence[float], k: int, *, weight: float = MMR_WEIGHT
-) -> list[int]:
-    """Return the indices of k items, each the best by weight * relevance - (1 - weight) * redundancy.
-
-    Redundancy is the highest cosine with an item chosen before. Carbonell and Goldstein, SIGIR 1998.
-    """
-    scaled = _scaled(relevance)
-    redundancy = np.zeros(len(scaled))
-
-    def update_redundancy(best: int) -> None:
-        np.maximum(redundancy, cosines(vectors, vectors[best][None])[:, 0], out=redundancy)
-
-    return _greedy(k, lambda: weight * scaled - (1 - weight) * redundancy, update_redundancy)
-
-
-def facility_location(
-    vectors: Vectors, relevance: Sequence[float], k: int, *, weight: float = 0.7
-) -> list[int]:
-    """Return the indices of k items that are relevant and represent all relevant items.
-
-    Greedy for weight * relevance + (1 - weight) * gain in sum_i relevance_i * max_j cos(i, j), with the gain
-    min-max scaled. The sum is a monotone submodular function (Lin and Bilmes, ACL 2011).
-    """
-    scaled = _scaled(relevance)
-    similarity = np.maximum(cosines(vectors, vectors), 0)
-    covered = np.zeros(len(scaled))
-
-    def values() -> Scores:
-        gain = (np.maximum(similarity - covered, 0) * scaled).sum(axis=1)
-        return np.asarray(weight * scaled + (1 - weight) * min_max(gain))
-
-    return _greedy(k, values, lambda best: np.maximum(covered, similarity[best], out=covered))
-
-
-def most_relevant(vectors: Vectors, relevance: Sequence[float], k: int) -> list[int]:
-    """Return the indices of the k most relevant items."""
-    return [int(i) for i in np.argsort(-np.array(relevance, dtype=np.float64), kind="stable")[:k]]
-
-
-def _scaled(relevance: Sequence[float]) -> Scores:
-    return min_max(np.array(relevance, dtype=np.float64))
-
-
-def _greedy(k: int, values: Callable[[], Scores], on_choice: Callable[[int], object]) -> list[int]:
-    """Choose k items, each time the one with the highest value; `on_choice` is called with each."""
     chosen: list[int] = []
-    for _ in range(min(k, len(values()))):
-        current = values()
+    for _ in range(min(k, len(values))):
+        current = values * novelty
         current[chosen] = -np.inf
-        chosen.append(int(current.argmax()))
-        on_choice(chosen[-1])
+        best = int(current.argmax())
+        chosen.append(best)
+        novelty *= 1 - DISCOUNT * same[best]
     return chosen
-
-
-SELECTORS: dict[Diversity, Selector] = {
-    "coverage": cover,
-    "mmr": maximal_marginal_relevance,
-    "facility-location": facility_location,
-    "none": most_relevant,
-}
 
 
 def compare(kept: Sequence[Candidate], relevant: Sequence[Candidate]) -> str:

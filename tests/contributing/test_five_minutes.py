@@ -392,17 +392,21 @@ CHANGES = [
         texts=[
             (
                 "adaptive_rag/context/groups.py",
-                "diversity: Diversity =",
-                "diversity: Annotated[Diversity, CallerMaySet()] =",
+                'diversity: Literal["coverage", "none"] =',
+                'diversity: Annotated[Literal["coverage", "none"], CallerMaySet()] =',
             ),
             ("docs/security.md", "`retrieval.alpha` and", "`retrieval.alpha`, `retrieval.diversity` and"),
             (CALLER_TEST, '"retrieval.alpha", "budget', '"retrieval.alpha", "retrieval.diversity", "budget'),
         ],
         code="from adaptive_rag import Context\nfrom adaptive_rag.context.caller import caller_settings\n"
         "form = caller_settings(Context(), ['factual'])\n"
-        "print(form(retrieval={'diversity': 'mmr'}).context.retrieval.diversity)",
-        says="mmr",
-        wrong=("adaptive_rag/context/groups.py", "Annotated[Diversity, CallerMaySet()]", "Diversity"),
+        "print(form(retrieval={'diversity': 'coverage'}).context.retrieval.diversity)",
+        says="coverage",
+        wrong=(
+            "adaptive_rag/context/groups.py",
+            'Annotated[Literal["coverage", "none"], CallerMaySet()]',
+            'Literal["coverage", "none"]',
+        ),
     ),
     Change(
         "kind of decision in the trace",

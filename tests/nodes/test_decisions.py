@@ -39,10 +39,7 @@ def said(decisions: list[Decision], what: str) -> list[str]:
 @pytest.mark.parametrize(
     ("route", "without", "what", "settings"),
     [
-        *(
-            ("analytical", "diversify", "selection", {"retrieval": {"diversity": diversity}})
-            for diversity in ("coverage", "mmr", "facility-location")
-        ),
+        ("analytical", "diversify", "selection", {"retrieval": {"diversity": "coverage"}}),
         ("opinion", "balance", "draw", {}),
     ],
 )
