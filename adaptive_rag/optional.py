@@ -5,18 +5,13 @@ Storage, settings and access are not optional: their errors end the question.
 
 from __future__ import annotations
 
-import json
 import logging
-from collections import Counter
 from collections.abc import Callable, Collection, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from contextvars import ContextVar
-from datetime import UTC, datetime
-from pathlib import Path
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Final, Literal, TypeVar
 
 from adaptive_rag.errors import ConfigurationError, DeadlineError, MissingExtraError
-from adaptive_rag.private import home, make_file, make_folder, replace_text
 from adaptive_rag.text.redaction import redact
 
 if TYPE_CHECKING:
@@ -50,8 +45,6 @@ Part = Literal[
 ]
 # Name of the trace decision that records a failed part.
 LEFT_OUT: Final = "left out"
-# Size in bytes of the list of failures beyond which its older half is dropped.
-MAX_LIST_BYTES = 200_000
 
 _log = logging.getLogger("adaptive_rag.left_out")
 _left_out: ContextVar[list[Decision] | None] = ContextVar("left_out", default=None)
@@ -95,68 +88,3 @@ def leaving_out(*, strict: bool = False, without: Collection[str] = ()) -> Itera
     finally:
         _left_out.reset(tokens[0])
         _turned_off.reset(tokens[1])
-
-
-class FailureList(logging.Handler):
-    """Records when and where parts failed, for `doctor`; without the messages, which may quote a document."""
-
-    def __init__(self, file: Path | None = None) -> None:
-        super().__init__(logging.WARNING)
-        self._file = file
-
-    def emit(self, record: logging.LogRecord) -> None:
-        """Add a line for a failed part; do nothing if the file cannot be written."""
-        error = record.exc_info[1] if record.exc_info else None
-        if error is None:
-            return
-        traceback = error.__traceback__
-        while traceback is not None and traceback.tb_next is not None:
-            traceback = traceback.tb_next
-        code = traceback.tb_frame.f_code if traceback else None
-        place = f"{Path(code.co_filename).name}:{code.co_name}" if code else ""
-        when = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="seconds")
-        line = {"when": when, "part": vars(record).get("part"), "error": type(error).__name__, "place": place}
-        file = self._file or failure_file()
-        with suppress(OSError):
-            make_folder(file.parent)
-            make_file(file)
-            if file.stat().st_size > MAX_LIST_BYTES:
-                lines = file.read_text(encoding="utf-8").splitlines(keepends=True)
-                replace_text(file, "".join(lines[len(lines) // 2 :]))
-            with file.open("a", encoding="utf-8") as out:
-                out.write(json.dumps(line) + "\n")
-
-
-def record_failures() -> None:
-    """Record the parts that fail in this process, for `doctor` to read."""
-    if not any(isinstance(handler, FailureList) for handler in _log.handlers):
-        _log.addHandler(FailureList())
-
-
-def failure_file() -> Path:
-    """Return the file that lists the failed parts."""
-    return home() / "left-out.jsonl"
-
-
-class FailureCount(NamedTuple):
-    """A failed part, how often it failed at one place in the code, and when last."""
-
-    part: str
-    error: str
-    place: str
-    times: int
-    last: str
-
-
-def read_failures(file: Path | None = None) -> list[FailureCount]:
-    """Return the recorded failures, most frequent first; damaged lines are skipped."""
-    counts: Counter[tuple[str, str, str]] = Counter()
-    last_time: dict[tuple[str, str, str], str] = {}
-    with suppress(OSError):
-        for line in (file or failure_file()).read_text(encoding="utf-8", errors="replace").splitlines():
-            with suppress(ValueError, KeyError, TypeError):
-                record = json.loads(line)
-                key = str(record["part"]), str(record["error"]), str(record["place"])
-                counts[key] += 1
-                last_time[key] = str(record["when"])
-    return [FailureCount(*key, times, last_time[key]) for key, times in counts.most_common()]

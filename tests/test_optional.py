@@ -4,8 +4,6 @@ import asyncio
 import importlib
 import json
 import logging
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, get_args
 
@@ -15,7 +13,7 @@ from adaptive_rag import AdaptiveRAG
 from adaptive_rag.context.groups import MECHANISMS
 from adaptive_rag.errors import ConfigurationError
 from adaptive_rag.index.memory import MemoryIndex
-from adaptive_rag.optional import LEFT_OUT, FailureList, Part, attempt, leaving_out, read_failures
+from adaptive_rag.optional import LEFT_OUT, Part, attempt, leaving_out
 from adaptive_rag.state import OutputState
 from adaptive_rag.testing import ScriptedChatModel
 from tests.traces import decisions
@@ -72,18 +70,6 @@ WITH_MODEL: list[tuple[Part, str]] = [
 
 def fails(*args: Any, **kwargs: Any) -> Any:
     raise ZeroDivisionError("a fault of ours")
-
-
-@contextmanager
-def recording(handler: FailureList) -> Iterator[None]:
-    """Keep the failures of a question in a list."""
-    log = logging.getLogger("adaptive_rag.left_out")
-    log.addHandler(handler)
-    try:
-        with leaving_out():
-            yield
-    finally:
-        log.removeHandler(handler)
 
 
 def break_part(monkeypatch: pytest.MonkeyPatch, function: str) -> None:
@@ -188,38 +174,3 @@ def test_a_failure_is_logged_with_its_traceback(
         AdaptiveRAG(index=town, strict=False).invoke("How high is the sea wall?")
     [line, *_] = [record for record in caplog.records if record.name == "adaptive_rag.left_out"]
     assert "spelling" in line.getMessage() and line.exc_info and "a fault of ours" in caplog.text
-
-
-def test_the_list_of_failures_holds_places_and_no_messages_and_stays_short(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    file = tmp_path / "home" / "left-out.jsonl"
-    with recording(FailureList(file)):
-        for part in ("spelling", "units", "units"):
-            attempt(part, fails, None)
-        monkeypatch.setattr("adaptive_rag.optional.MAX_LIST_BYTES", file.stat().st_size - 1)
-        attempt("units", fails, None)
-    assert "a fault of ours" not in file.read_text()
-    [failure] = [found for found in read_failures(file) if found.part == "units"]
-    assert (failure.error, failure.place, failure.times) == ("ZeroDivisionError", "test_optional.py:fails", 3)
-    assert not [found for found in read_failures(file) if found.part == "spelling"], "the older half is gone"
-
-
-def test_a_failure_is_recorded_in_the_home_folder_of_that_time(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    handler = FailureList()
-    monkeypatch.setenv("ADAPTIVE_RAG_HOME", str(tmp_path))
-    with recording(handler):
-        attempt("units", fails, None)
-    assert [failure.part for failure in read_failures(tmp_path / "left-out.jsonl")] == ["units"]
-
-
-def test_a_damaged_or_unwritable_list_of_failures_stops_nothing(tmp_path: Path) -> None:
-    assert read_failures(tmp_path / "none.jsonl") == []
-    damaged = tmp_path / "left-out.jsonl"
-    damaged.write_bytes(b'{"part": "units"\n\xff\xfe[]\n"x"\n')
-    assert read_failures(damaged) == []
-    (tmp_path / "a file").write_text("")
-    with recording(FailureList(tmp_path / "a file" / "left-out.jsonl")):
-        assert attempt("units", fails, 1) == 1

@@ -16,7 +16,6 @@ from adaptive_rag.cli.doctor_server import Finding, check_server
 from adaptive_rag.cli.output import format_count, print_fact, print_json, print_line
 from adaptive_rag.cli.route import format_routing
 from adaptive_rag.errors import AdaptiveRAGError, ConfigurationError
-from adaptive_rag.optional import failure_file, read_failures
 from adaptive_rag.text.redaction import redact
 
 if TYPE_CHECKING:
@@ -30,7 +29,6 @@ ADVICE = {
     "unknown model": "Check the model's name and models.base_url.",
     "connection": "Start the server, or check models.base_url (OPENAI_BASE_URL).",
 }
-MAX_FAILURES_SHOWN = 5
 TIMEOUT = 30  # seconds for the check of a model
 # The smallest form: a model that can fill it in can fill in ours.
 FORM = {
@@ -80,7 +78,6 @@ def _diagnose(settings: dict[str, Any], offline: bool, server: bool, data: Path 
         "chat model": _check_chat_models(context, offline),
         "router": _check_router(),
         "files": _check_files(context),
-        "answers": _check_failures(),
     }
     for what, check in checks.items():
         try:
@@ -197,19 +194,6 @@ def _try_form(model: Any, method: Any) -> str:
 
 def _check_router() -> Iterator[Finding]:
     yield Finding("router", "ok", format_routing())
-
-
-def _check_failures() -> Iterator[Finding]:
-    """Name the optional steps of answers that failed for this user; the answers were given without them."""
-    if not (failures := read_failures()):
-        yield Finding("answers", "ok", "no part of an answer has failed")
-    for part, error, place, times, last in failures[:MAX_FAILURES_SHOWN]:
-        problem = f"{part} failed {format_count(times, 'time')} ({error} in {place}), last on {last[:10]}"
-        mend = (
-            "Those answers were given without it; ask with -v to see why. "
-            f"The list is in {failure_file()}, which all programs of this user share."
-        )
-        yield Finding("answers", "note", problem, mend)
 
 
 def _check_files(context: Context) -> Iterator[Finding]:

@@ -21,7 +21,6 @@ from rich.text import Text
 from typer import Exit, echo
 
 from adaptive_rag.errors import AdaptiveRAGError, AdaptiveRAGWarning
-from adaptive_rag.optional import record_failures
 from adaptive_rag.samples import samples_path
 from adaptive_rag.text.markdown import links_as_words, without_emphasis
 from adaptive_rag.text.places import format_place
@@ -304,7 +303,6 @@ class _LogLines(logging.Handler):
 @contextmanager
 def _log_on_stderr(verbose: int) -> Iterator[None]:
     """Log the steps while a command runs: nothing (0), one line per step (1), or the scores too (2)."""
-    record_failures()
     if not verbose:
         yield
         return

@@ -16,7 +16,6 @@ from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from adaptive_rag.context import Context, make_context
 from adaptive_rag.errors import ConfigurationError
-from adaptive_rag.optional import record_failures
 from adaptive_rag.server import browser, operation
 from adaptive_rag.server.access import has_users
 from adaptive_rag.server.answering import MOST_BYTES, Answering
@@ -147,7 +146,6 @@ async def _run_services(
             provider=provider,
             model=server_model,
         )
-        record_failures()
         await run_in_threadpool(clear_leftovers, settings.data, engine)
         await stack.enter_async_context(
             supervise_workers(settings, make_indexing_settings(settings, operator))

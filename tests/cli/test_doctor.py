@@ -30,23 +30,6 @@ def test_without_a_model_all_is_well_and_it_says_who_answers(run: Run, town_inde
     assert "All is well" in result.stdout
 
 
-def test_parts_of_answers_that_failed_are_told(
-    run: Run, town_index: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert "no part of an answer has failed" in run("doctor", "-i", town_index).stdout
-    monkeypatch.delenv("ADAPTIVE_RAG_STRICT")
-    classify = import_module("adaptive_rag.nodes.classify")
-    monkeypatch.setattr(classify, "correct_spelling", lambda *_: {}["no such word"])
-    asked = run("ask", "How long is the sea wall?", "-i", town_index, "-v")
-    assert asked.exit_code == 0 and "2,340 metres" in asked.stdout
-    assert "left out spelling" in asked.stderr and "KeyError" in asked.stderr
-    told = run("doctor", "-i", town_index)
-    assert told.exit_code == 0
-    shown = " ".join(told.stdout.split())
-    assert "spelling failed 1 time (KeyError" in shown
-    assert "left-out.jsonl, which all programs of this user share" in shown
-
-
 def test_embeddings_that_cannot_be_called_are_a_fault(
     run: Run, town_index: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -44,6 +44,16 @@ def test_an_evaluation_is_logged_too(run: Run) -> None:
     assert "adaptive_rag.generate" in result.stderr and "adaptive_rag" not in result.stdout
 
 
+def test_a_part_that_failed_is_shown_with_its_traceback(
+    run: Run, town_index: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("ADAPTIVE_RAG_STRICT")
+    monkeypatch.setattr("adaptive_rag.nodes.classify.correct_spelling", lambda *_: {}["no such word"])
+    asked = run("ask", LONG, "-i", town_index, "-v")
+    assert asked.exit_code == 0 and "2,340 metres" in asked.stdout
+    assert "left out spelling" in asked.stderr and "KeyError" in asked.stderr
+
+
 def test_nothing_is_left_behind_when_a_command_ends(run: Run, town_index: str) -> None:
     logger = logging.getLogger("adaptive_rag")
     before = list(logger.handlers), logger.level
