@@ -73,9 +73,7 @@ LOADERS: dict[str, Loader] = {
     ),
     "reStructuredText": Loader((".rst",), ".rst:load_rst"),
     "AsciiDoc": Loader((".adoc", ".asciidoc"), ".asciidoc:load_asciidoc"),
-    "markup": Loader(
-        (".tex", ".latex", ".org", ".wiki", ".mediawiki", ".dokuwiki", ".textile"), ".markup:load_markup"
-    ),
+    "markup": Loader((".tex", ".latex", ".org"), ".markup:load_markup"),
     "XML": Loader(tuple(_XML.split()), ".xml:load_xml"),
     "HTML": Loader(
         (".html", ".htm"), ".html:load_html", mime={"text/html": ".html", "application/xhtml+xml": ".html"}

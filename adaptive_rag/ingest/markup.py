@@ -1,4 +1,4 @@
-"""The loader of LaTeX, Org mode and wiki markup: the visible text, each line with its number in the file.
+"""The loader of LaTeX and Org mode: the visible text, each line with its number in the file.
 
 Commands are not executed: the name of a command is dropped, and the text in its braces is kept.
 """
@@ -34,23 +34,18 @@ class _Markup(NamedTuple):
     """The function that returns a heading's level from its sign."""
     steps: tuple[Step, ...]
     """Patterns and their replacements, applied one after the other."""
+    title: str
+    """A pattern for the document's title."""
     nested: tuple[Step, ...] = ()
     """Steps that are applied before the others, each from the innermost match outwards."""
     kept: str = r"(?P<sign>(?!))"
     r"""A pattern for text that is kept: formulas, listings, and the sign in "\&"."""
-    title: str = r"(?!)"
 
 
 def _compose_accent(match: re.Match[str]) -> str:
     return unicodedata.normalize("NFC", match[2] + _ACCENTS[match[1]])
 
 
-_LINKS: tuple[Step, ...] = (
-    (r"\[\[(?:File|Image|Category|Datei|Kategorie):[^\[\]\n]*\]\]|\{\{[^{}]*\}\}", blank),
-    (r"\[\[(?:[^\[\]|\n]*\|)?([^\[\]|\n]*)\]\]", r"\1"),
-    (r"\[[a-z]+://[^\s\]]+[ \t]+([^\]\n]+)\]", r"\1"),
-    (r"'{2,5}|\*\*|</?[a-zA-Z][^<>\n]{0,500}>", ""),
-)
 _LATEX = _Markup(
     rf"[ \t]*\\(?P<sign>{'|'.join(_LATEX_HEADINGS)})\*?(?:\[[^\]\n]*\])?\{{(?P<title>.*)\}}.*",
     lambda sign: _LATEX_HEADINGS.index(sign) + 1,
@@ -87,46 +82,12 @@ _ORG = _Markup(
     ),
     title=r"(?i)^#\+TITLE:[ \t]*(.+)",
 )
-_EQUALS_HEADING = r"(?P<sign>={1,6})[ \t]*(?P<title>[^=\s].*?)[ \t]*={1,6}[ \t]*"
-_MEDIAWIKI = _Markup(
-    _EQUALS_HEADING,
-    len,
-    (
-        (r"^(?:\{\|.*|\|[}-].*)$", ""),
-        (r"^[|!](?:[^|!\[\]\n=]*=[^|!\[\]\n]*\|(?!\|))?[ \t]*", ""),
-        (r"[ \t]*(?:\|\||!!)[ \t]*", " | "),
-    ),
-    ((r"<!--(?:(?!<!--)[^\0])*?-->|<ref\b[^<>]*/>|<ref\b[^<>]*>[^<>]{0,3000}</ref>", blank), *_LINKS),
-)
-_DOKUWIKI = _Markup(
-    _EQUALS_HEADING,
-    lambda sign: 7 - len(sign),
-    ((r"^[|^][ \t]*|[ \t]*[|^][ \t]*$", ""), (r"[ \t]*[|^]+[ \t]*", " | ")),
-    _LINKS,
-)
-_TEXTILE = _Markup(
-    r"h(?P<sign>[1-6])(?:[^.\s]*)\.[ \t]+(?P<title>\S.*)",
-    int,
-    (
-        (r"^(?:p|bq|bc|pre|fn\d+)[^.\s]*\.{1,2}[ \t]+", ""),
-        (r'"([^"\n]+)":\S+[\w/]|</?[a-zA-Z][^<>\n]{0,500}>', r"\1"),
-        (r"^\|(?:[_<>=]\.)?[ \t]*|[ \t]*\|[ \t]*$", ""),
-        (r"[ \t]*\|(?:[_<>=]\.)?[ \t]*", " | "),
-    ),
-)
-_MARKUPS = {
-    **dict.fromkeys((".tex", ".latex"), _LATEX),
-    **dict.fromkeys((".wiki", ".mediawiki"), _MEDIAWIKI),
-    ".org": _ORG,
-    ".dokuwiki": _DOKUWIKI,
-    ".textile": _TEXTILE,
-}
 
 
 def load_markup(path: Path, builder: TextBuilder) -> None:
     """Write the visible text of a file into `builder`, and note its headings and title."""
     builder.keeps_lines = True
-    markup = _MARKUPS[path.suffix.lower()]
+    markup = _ORG if path.suffix.lower() == ".org" else _LATEX
     text = without_signs(decode(path.read_bytes(), builder))
     if title := re.search(markup.title, text, re.MULTILINE):
         note_properties(builder, title=title[1])

@@ -14,6 +14,7 @@ from adaptive_rag.ingest.loaders import LOADERS, find_loader
         ("my plan.typ", "Convert it: pandoc 'my plan.typ' -o 'my plan'.md"),
         ("a$(reboot).typ", "Convert it: pandoc 'a$(reboot).typ' -o 'a$(reboot)'.md"),
         ("-a.typ", "Convert it: pandoc ./-a.typ -o ./-a.md"),
+        ("a.mediawiki", "Convert it: pandoc -f mediawiki a.mediawiki -o a.md"),
         ("a.WPD", "Convert it: soffice --headless --convert-to docx a.WPD"),
         ("a.bin", ""),
     ],
