@@ -13,7 +13,7 @@ _EXPORT = "Export it as {to} from the program that made it"
 # By suffix or file name: how to convert the file, and the suffix of the result.
 _WAYS: dict[str, tuple[str, str]] = {
     **dict.fromkeys((".sxw", ".wps", ".wpd", ".hwp", ".stw", ".abw"), (_LIBREOFFICE, "docx")),
-    **dict.fromkeys((".sxc", ".dif", ".wks", ".wk1", ".wq1", ".wb2", ".dbf"), (_LIBREOFFICE, "xlsx")),
+    **dict.fromkeys((".sxc", ".dif", ".wks", ".wk1", ".wq1", ".wb2", ".dbf", ".slk"), (_LIBREOFFICE, "xlsx")),
     **dict.fromkeys((".sxi", ".sti"), (_LIBREOFFICE, "pptx")),
     **dict.fromkeys((".odg", ".otg", ".vsd", ".vsdx", ".pub", ".cdr"), (_LIBREOFFICE, "pdf")),
     **dict.fromkeys((".typ", ".t2t", ".muse", ".wiki", ".dokuwiki", ".textile"), (_PANDOC, "md")),

@@ -101,7 +101,6 @@ LOADERS: dict[str, Loader] = {
     ),
     "older Excel": Loader(SUFFIXES["older Excel"], ".xls:load_xls", by_content=True),
     "binary Excel": Loader(SUFFIXES["binary Excel"], ".binary_sheets:load_workbook", by_content=True),
-    "SYLK": Loader(SUFFIXES["SYLK"], ".sylk:load_slk", by_content=True),
     "OpenDocument text": Loader(
         SUFFIXES["OpenDocument text"],
         ".opendocument:load_odt",

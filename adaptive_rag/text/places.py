@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 # Kinds of file whose places are not pages. A CSV or JSON file has rows but no sheets.
 _SLIDES = suffixes_of("PowerPoint", "older PowerPoint", "OpenDocument presentation") | {".fodp"}
-_SHEETS = suffixes_of("Excel", "older Excel", "binary Excel", "SYLK", "OpenDocument spreadsheet")
+_SHEETS = suffixes_of("Excel", "older Excel", "binary Excel", "OpenDocument spreadsheet")
 _TABLES = suffixes_of("CSV", "JSON lines", "JSON") | _SHEETS
 _TIMED = suffixes_of("subtitles")
 _MAILS = suffixes_of("mail", "mail of Outlook", "mailbox")

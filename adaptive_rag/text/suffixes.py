@@ -10,7 +10,6 @@ SUFFIXES: dict[str, tuple[str, ...]] = {
     "Excel": (".xlsx", ".xlsm", ".xltx", ".xltm"),
     "older Excel": (".xls", ".xlt"),
     "binary Excel": (".xlsb",),
-    "SYLK": (".slk",),
     "OpenDocument text": (".odt", ".ott"),
     "OpenDocument spreadsheet": (".ods", ".ots"),
     "OpenDocument presentation": (".odp", ".otp"),

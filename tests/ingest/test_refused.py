@@ -44,7 +44,6 @@ def zipped(name, text):
         ("a.xls", OLE, r"is not an Excel workbook or is damaged.*save it as \.xlsx"),
         ("a.xls", CUT_OFF, "is not an Excel workbook or is damaged"),
         ("a.xlsb", CUT_OFF, "is not an Excel workbook or is damaged"),
-        ("a.slk", "Shut the gate.", r"is not a SYLK workbook: .* Save it as \.xlsx"),
         ("a.ppt", make_ole({"Other": b"x"}), r"is not a PowerPoint presentation.*save it as \.pptx"),
         ("a.ppt", SECRET, "asks for a password"),
         ("a.xps", b"no archive", r"is damaged\. Fetch"),

@@ -50,7 +50,7 @@ def test_the_cells_of_a_row_are_those_that_the_quote_holds(quote: str, cells: li
         ("a.doc", {}, {"page": 3}),
         ("a.xlt", {"sheet": "May"}, {"page": 3, "sheet": "May"}),
         ("a.ots", {"sheet": "May"}, {"page": 3, "sheet": "May"}),
-        ("a.slk", {"sheet": "May"}, {"page": 3, "sheet": "May"}),
+        ("a.xlsb", {"sheet": "May"}, {"page": 3, "sheet": "May"}),
         ("a.docx", {"attachment": "b.pptx"}, {"attachment": "b.pptx", "slide": 3}),
         (
             "a.msg",
