@@ -35,7 +35,7 @@ from adaptive_rag.ingest.pdf_lines import (
     may_have_tables,
     split_line,
 )
-from adaptive_rag.ingest.pdf_repair import has_entries, is_truncated, restore_pages
+from adaptive_rag.ingest.pdf_truncation import is_truncated
 from adaptive_rag.ingest.properties import note_properties
 from adaptive_rag.ingest.right_to_left import has_rtl_letters, is_mostly_rtl
 from adaptive_rag.ingest.ruled_lines import RuledLines
@@ -126,7 +126,7 @@ def open_pdf(path: Path) -> Iterator[Any]:
             raise IndexingError(pdf_messages.describe_truncated(path))
         if kind != "pdf":  # XPS is converted to PDF, so that all functions for a PDF work
             document = pymupdf.open("pdf", document.convert_to_pdf())
-        if not _count_pages(document):
+        if not document.page_count:
             raise IndexingError(pdf_messages.NO_PAGES)
         yield document
     except IndexingError:
@@ -140,21 +140,6 @@ def open_pdf(path: Path) -> Iterator[Any]:
         tools.store_shrink(100)
         tools.mupdf_display_errors(displayed[0])
         tools.mupdf_display_warnings(displayed[1])
-
-
-def _count_pages(document: Any) -> int:
-    """Return the number of pages; if their list is damaged, it is rebuilt from the pages in the file."""
-    try:
-        pages = document.page_count
-        # A list that refers to itself, or to nothing, fails on the way to its last page.
-        is_intact = pages > 0 and all(
-            has_entries(document, document.page_xref(index)) for index in {0, pages - 1}
-        )
-    except _BROKEN:
-        is_intact = False
-    if not is_intact:
-        restore_pages(document)
-    return int(document.page_count)
 
 
 def _survey_pages(document: Any, hidden_words: dict[int, int]) -> tuple[Survey, list[_Page], list[int]]:
