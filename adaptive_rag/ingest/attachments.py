@@ -35,13 +35,6 @@ def add_attachment(
         builder.notes += [f"{name}: {note}" for note in inner.notes or ("it holds no text",)]
 
 
-def insert_part(data: bytes, name: str, builder: TextBuilder) -> None:
-    """Insert the text of a document embedded in another one at this place; note it if it cannot be read."""
-    inner = _read(data, name, builder)
-    if inner is not None:
-        builder.insert(inner)
-
-
 def _read(data: bytes | None, name: str, builder: TextBuilder) -> TextBuilder | None:
     """Return the text of a file inside another one; None if it is not read, which is noted."""
     loader = find_loader(Path(name))

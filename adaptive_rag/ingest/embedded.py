@@ -17,7 +17,7 @@ from adaptive_rag.ingest.file import reporting_errors
 from adaptive_rag.ingest.loaders import LOADERS, find_loader
 
 # The largest embedded file in bytes, and the most files per document; a note names those beyond the limits.
-LARGEST, _MOST = 50_000_000, 50
+_LARGEST, _MOST = 50_000_000, 50
 _OLE_PACKAGE = "\x01Ole10Native"
 # Streams that hold a whole file: an Office document, or a file of another program such as a PDF reader.
 _FILE_STREAMS = ("Package", "CONTENTS", "EmbeddedOdf")
@@ -43,7 +43,7 @@ class EmbeddedFiles:
             name = attachment_name(part)
             if part not in parts:
                 self._left_out[f"{program or name} (missing)"] += 1
-            elif index >= _MOST or self._archive.getinfo(part).file_size > LARGEST:
+            elif index >= _MOST or self._archive.getinfo(part).file_size > _LARGEST:
                 self._left_out[f"{name} (too large or too many)"] += 1
             else:
                 self._write_file(part, name, program)

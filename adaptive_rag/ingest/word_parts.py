@@ -10,10 +10,9 @@ from typing import Any
 
 from docx.oxml.ns import qn
 
-from adaptive_rag.ingest.attachments import insert_part
-from adaptive_rag.ingest.documents import TextBuilder, attachment_name
+from adaptive_rag.ingest.documents import TextBuilder
 from adaptive_rag.ingest.drawings import read_chart, read_diagram, read_paragraphs
-from adaptive_rag.ingest.embedded import LARGEST, EmbeddedFiles
+from adaptive_rag.ingest.embedded import EmbeddedFiles
 from adaptive_rag.ingest.package import find_part, linked_id, read_linked, read_links, read_xml
 
 _DRAWING = "{http://schemas.openxmlformats.org/drawingml/2006/"
@@ -22,18 +21,9 @@ _DIAGRAM = f"{_DRAWING}diagram}}relIds"
 _LOCKED_CANVAS = f"{_DRAWING}lockedCanvas}}lockedCanvas"
 _OBJECT = "{urn:schemas-microsoft-com:office:office}OLEObject"
 _WORD_ART = "{urn:schemas-microsoft-com:vml}textpath"
+# A document of another kind that Word shows in this place.
 _CHUNK = qn("w:altChunk")
 DRAWN = (*_CHARTS, _DIAGRAM, _LOCKED_CANVAS, _OBJECT, _WORD_ART, _CHUNK)
-# Suffixes by content type, for inserted documents whose name does not show their kind.
-_CHUNK_SUFFIXES = {
-    "text/html": ".html",
-    "application/xhtml+xml": ".html",
-    "text/plain": ".txt",
-    "application/rtf": ".rtf",
-    "text/rtf": ".rtf",
-    "message/rfc822": ".mht",
-}
-_READ_CHUNKS = (".html", ".htm", ".mht", ".mhtml", ".txt", ".rtf", ".docx", ".docm", ".dotx", ".dotm", ".odt")
 
 
 class WordParts:
@@ -54,7 +44,7 @@ class WordParts:
         elif element.tag == _DIAGRAM:
             self._write_part(element, "dm", "diagram", read_diagram, marker="-")
         elif element.tag == _CHUNK:
-            self._write_chunk(element)
+            self._missing["part"] += 1
         elif element.tag == _OBJECT:
             if (part := self._target(element)) and element.get("Type") != "Link":
                 self._embedded.add(part, element.get("ProgID", ""))
@@ -97,17 +87,6 @@ class WordParts:
             return
         for text in read(root):
             self.builder.add_paragraph(text, marker=marker)
-
-    def _write_chunk(self, element: Any) -> None:
-        """Read a document of another kind that Word shows in this place; each is read once."""
-        part = self._target(element)
-        if part not in self._names or self._archive.getinfo(part).file_size > LARGEST:
-            self._missing["part"] += 1
-            return
-        self._names.discard(part)
-        stem, suffix = posixpath.splitext(attachment_name(part))
-        suffix = suffix if suffix in _READ_CHUNKS else _CHUNK_SUFFIXES.get(self.content_type(part), suffix)
-        insert_part(self._archive.read(part), f"{stem}{suffix}", self.builder)
 
     def content_type(self, part: str) -> str:
         """Return the content type of a part, else the default of its suffix, else ""."""

@@ -119,33 +119,11 @@ def test_a_chart_whose_part_is_missing_is_noted(document, read):
     assert (source.text, source.notes) == ("Use of the library", ("1 chart was left out",))
 
 
-def as_docx(text):
-    document, file = docx.Document(), io.BytesIO()
-    document.add_heading(text, 2)
-    document.save(file)
-    return file.getvalue()
-
-
-@pytest.mark.parametrize(
-    ("name", "data"),
-    [
-        ("chunk.html", b"<html><title>Other</title><h2>Shut the gate</h2></html>"),
-        ("chunk.txt", b"Shut the gate"),
-        ("chunk.rtf", rb"{\rtf1 Shut the gate\par}"),
-        ("chunk.docx", as_docx("Shut the gate")),
-    ],
-)
-def test_a_part_of_another_kind_is_read_in_its_place(document, read, name, data):
-    document.core_properties.title = "Handbook"
-    document.add_heading("Storms", 1)
+def test_a_part_in_another_format_is_counted(document, load):
     paragraph = document.add_paragraph("First of all:")
-    paragraph._p.addnext(parse_xml(f'<w:altChunk {W} {R} r:id="{name}"/>'))
-    document.add_paragraph("Then leave.")
-    source = read({name: ("aFChunk", data)})
-    assert source.text == "Storms\n\nFirst of all:\n\nShut the gate\n\nThen leave."
-    assert source.metadata["title"] == "Handbook"
-    if name.endswith(("html", "docx")):
-        assert source.section_at(source.text.index("Then")) == "Shut the gate"
+    paragraph._p.addnext(parse_xml(f'<w:altChunk {W} {R} r:id="gate.html"/>'))
+    builder = load({"gate.html": ("aFChunk", b"<p>Shut the gate</p>")})
+    assert (builder.text, builder.notes) == ("First of all:", ["1 part was left out"])
 
 
 def test_an_embedded_sheet_is_read_below_the_text_and_a_file_of_no_kind_is_named(document, read):
@@ -206,18 +184,8 @@ def test_an_embedded_file_that_is_damaged_is_named(load, monkeypatch, document, 
     assert builder.notes[0].startswith("embedded files were left out: ")
 
 
-def test_a_part_of_another_kind_is_read_once_and_not_where_it_is_too_large(load, monkeypatch, document):
-    monkeypatch.setattr("adaptive_rag.ingest.word_parts.LARGEST", 20)
-    for name in ("long.txt", "gate.txt", "gate.txt"):
-        paragraph = document.add_paragraph("Then:")
-        paragraph._p.addnext(parse_xml(f'<w:altChunk {W} {R} r:id="{name}"/>'))
-    builder = load({"gate.txt": ("aFChunk", b"Shut the gate."), "long.txt": ("aFChunk", b"Leave. " * 9)})
-    assert builder.text == "Then:\n\nThen:\n\nShut the gate.\n\nThen:"
-    assert builder.notes == ["2 parts were left out"]
-
-
 def test_an_embedded_file_that_is_too_large_is_named(load, monkeypatch, document):
-    monkeypatch.setattr("adaptive_rag.ingest.embedded.LARGEST", 5)
+    monkeypatch.setattr("adaptive_rag.ingest.embedded._LARGEST", 5)
     embed(document.add_paragraph("The plan:"), "gate.txt", "Package")
     builder = load({"gate.txt": ("package", b"Shut the gate.")})
     assert builder.text == "The plan:"
