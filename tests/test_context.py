@@ -299,7 +299,6 @@ def test_without_a_context_the_defaults_serve() -> None:
 SAME_ANSWER = {
     "budget.deadline_s",
     "index",
-    "models.prices",
     "retrieval.ray",
     "user_id",
     *(name for name in SETTINGS if name.startswith(("serving.", "web.", "bucket."))),

@@ -64,7 +64,7 @@ def doctor(
 
 
 def _diagnose(settings: dict[str, Any], offline: bool, server: bool, data: Path | None) -> Iterator[Finding]:
-    """Check the settings, the index or the server, chat models and files; `offline` calls no remote model."""
+    """Check settings, the index or the server, chat models and prompts; `offline` calls no remote model."""
     from adaptive_rag.context import make_context
 
     try:
@@ -77,7 +77,7 @@ def _diagnose(settings: dict[str, Any], offline: bool, server: bool, data: Path 
         **({"server": check_server(data)} if server else {"index": _check_index(context, offline)}),
         "chat model": _check_chat_models(context, offline),
         "router": _check_router(),
-        "files": _check_files(context),
+        "prompts": _check_prompts(context),
     }
     for what, check in checks.items():
         try:
@@ -196,14 +196,9 @@ def _check_router() -> Iterator[Finding]:
     yield Finding("router", "ok", format_routing())
 
 
-def _check_files(context: Context) -> Iterator[Finding]:
+def _check_prompts(context: Context) -> Iterator[Finding]:
     from adaptive_rag.llm.messages import load_prompt
-    from adaptive_rag.models.prices import load_prices
 
     if context.models.prompts is not None:
         load_prompt("enhance", context.models.prompts)
         yield Finding("prompts", "ok", os.path.abspath(context.models.prompts))
-    if context.models.prices is not None:
-        models = len(load_prices(context.models.prices))
-        path = os.path.abspath(context.models.prices)
-        yield Finding("prices", "ok", f"{path}: {format_count(models, 'model')}")

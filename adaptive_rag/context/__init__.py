@@ -282,7 +282,6 @@ def _plain(value: object) -> object:
 # Settings that have no effect on an answer. The index is identified by its version instead.
 _WITHOUT_EFFECT = {
     "budget.deadline_s",
-    "models.prices",
     "user_id",
     "index",
     "retrieval.ray",

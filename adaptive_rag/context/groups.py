@@ -148,9 +148,6 @@ class ModelSettings(Group):
         None, description="Address of an OpenAI-compatible server for 'openai:...'. Else OPENAI_BASE_URL."
     )
     prompts: str | None = Field(None, description="Folder whose .md files replace the built-in prompts.")
-    prices: str | None = Field(
-        None, description="TOML file of model prices. It corrects or extends the built-in prices."
-    )
     steps: Annotated[frozenset[ModelStep], NoDecode, BeforeValidator(split_list)] = Field(
         frozenset({"classify", "viewpoints", "contextualize", "score", "generate"}),
         description="Steps that ask a chat model; the others run locally. By default the steps that are "

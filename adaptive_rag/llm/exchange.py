@@ -265,7 +265,7 @@ def _add_reply(reply: AIMessage, model: BaseChatModel, context: Context, spendin
         return
     spent = {"input": usage["input_tokens"], "output": usage["output_tokens"]}
     spending.tokens.update(spent)
-    price = price_of(model, spent, context.models.prices)
+    price = price_of(model, spent)
     if price is not None:
         spending.cost = (spending.cost or 0.0) + price
 

@@ -142,9 +142,11 @@ def test_what_the_model_scores_highest_comes_first(town):
         assert "score" in model.skills
 
 
-def test_tokens_and_known_prices_stand_in_the_trace(town, tmp_path):
-    (tmp_path / "prices.toml").write_text("[ScriptedChatModel]\ninput = 1000000\noutput = 2000000\n")
-    output, _ = answer(town, "I don't know.", models={"prices": str(tmp_path / "prices.toml")})
+def test_tokens_and_known_prices_stand_in_the_trace(town, monkeypatch):
+    monkeypatch.setattr(
+        "adaptive_rag.llm.exchange.price_of", lambda _, tokens: tokens["input"] + 2 * tokens["output"]
+    )
+    output, _ = answer(town, "I don't know.")
     for record in output["trace"]:
         if record.get("calls"):
             tokens = record["tokens"]

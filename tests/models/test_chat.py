@@ -21,7 +21,7 @@ from adaptive_rag.errors import ConfigurationError, MissingExtraError
 from adaptive_rag.llm import structured
 from adaptive_rag.llm.faults import fault_of
 from adaptive_rag.models.chat import PROVIDERS, chat_model_of, limit_length, load_chat_model
-from adaptive_rag.models.prices import load_prices, price_of
+from adaptive_rag.models.prices import price_of
 from adaptive_rag.testing import ScriptedChatModel
 
 URL = "http://127.0.0.1:9/v1"
@@ -232,9 +232,6 @@ def test_dated_names_have_the_price_of_their_model(monkeypatch):
     assert prices["gpt-4.1"] > prices["gpt-4.1-mini"] > 0
     assert prices["gpt-4.1-mini-2025-04-14"] == pytest.approx(prices["gpt-4.1-mini"])
     assert prices["a-model-of-tomorrow"] is None
-    own = {"gpt-4.1-mini": {"input": 7.0, "output": 2.0}}
-    monkeypatch.setattr("adaptive_rag.models.prices.load_prices", lambda path: own)
-    assert price_of(load_chat_model("openai:gpt-4.1-mini-2025-04-14"), tokens, "own.toml") == 8
 
 
 def test_other_providers_have_prices_too():
@@ -246,19 +243,5 @@ def test_other_providers_have_prices_too():
     assert price_of(ScriptedChatModel(), {"input": 1_000_000}) is None
 
 
-def test_a_known_name_on_a_server_of_ones_own_has_the_price_of_the_users_table_alone(tmp_path):
-    table = tmp_path / "prices.toml"
-    table.write_text('["gpt-4.1-mini"]\ninput = 1000000\noutput = 0\n')
-    model = load_chat_model("openai:gpt-4.1-mini", base_url=URL)
-    assert price_of(model, {"input": 3}) is None
-    assert price_of(model, {"input": 3}, str(table)) == 3
-
-
-@pytest.mark.parametrize(
-    "text", ["not toml [", '["m"]\ninput = 1\n', '["m"]\ninput = "1"\noutput = 2\n', "m = 3\n"]
-)
-def test_a_price_table_that_is_wrong_is_explained(tmp_path, text):
-    table = tmp_path / "prices.toml"
-    table.write_text(text)
-    with pytest.raises(ConfigurationError, match=r"prices\.toml"):
-        load_prices(str(table))
+def test_a_known_name_on_a_server_of_ones_own_has_no_price():
+    assert price_of(load_chat_model("openai:gpt-4.1-mini", base_url=URL), {"input": 3}) is None

@@ -81,7 +81,6 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
     for made in (host, documents, folder / "app"):
         made.mkdir()
     (host / "secret.md").write_text(SECRET)
-    (host / "prices.toml").write_text(f'["{SECRET}"]\n')
     (documents / "saltmere.md").write_text(PUBLIC)
     (documents / ".hidden.md").write_text(SECRET)
     (documents / "way-out").symlink_to(host)
