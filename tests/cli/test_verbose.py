@@ -2,6 +2,7 @@
 
 import json
 import logging
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -48,7 +49,8 @@ def test_a_part_that_failed_is_shown_with_its_traceback(
     run: Run, town_index: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("ADAPTIVE_RAG_STRICT")
-    monkeypatch.setattr("adaptive_rag.nodes.classify.correct_spelling", lambda *_: {}["no such word"])
+    classify = import_module("adaptive_rag.nodes.classify")
+    monkeypatch.setattr(classify, "correct_spelling", lambda *_: {}["no such word"])
     asked = run("ask", LONG, "-i", town_index, "-v")
     assert asked.exit_code == 0 and "2,340 metres" in asked.stdout
     assert "left out spelling" in asked.stderr and "KeyError" in asked.stderr
