@@ -2,11 +2,7 @@
 
 import asyncio
 import json
-import os
-import signal
-import subprocess
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,14 +24,10 @@ from tests.server.processes import serving, wait_for
 
 pytestmark = pytest.mark.slow
 
-LIST = Path(__file__).with_name("clients.txt")
 TOKEN = "token-of-ada"
 ASKED = "What is the highest water level ever recorded at Pellhythe?"
 HANGING = "Why does HANG hang?"
 ANSWER = "The highest level ever recorded at Pellhythe is 4.83 metres [1]."
-
-
-Start = Callable[..., subprocess.Popen[str]]
 
 
 @dataclass
@@ -211,89 +203,3 @@ def test_langchain_asks_streams_cancels_and_sees_errors(place: Place) -> None:
         chat(model="nothing").invoke(ASKED)
     with pytest.raises(openai.BadRequestError, match="tools"):
         chat().bind_tools([{"type": "function", "function": {"name": "f", "parameters": {}}}]).invoke(ASKED)
-
-
-@pytest.fixture(scope="module")
-def start(place: Place, tmp_path_factory: pytest.TempPathFactory) -> Start:
-    """Return what runs Python with the clients that want an older library, which pip installs beside ours."""
-    folder = tmp_path_factory.mktemp("older")
-    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps"]
-    done = subprocess.run(
-        [*pip, "--target", str(folder), "-r", str(LIST)], capture_output=True, text=True, timeout=300
-    )
-    if done.returncode:
-        pytest.skip(f"pip cannot install {LIST.name}: {done.stderr.strip().splitlines()[-1]}")
-
-    def begin(*command: str, **variables: str) -> subprocess.Popen[str]:
-        environment = os.environ | {"PYTHONPATH": str(folder), "URL": place.url, "TOKEN": TOKEN, **variables}
-        pipe = subprocess.PIPE
-        return subprocess.Popen(
-            [sys.executable, *command], env=environment, text=True, stdout=pipe, stderr=pipe
-        )
-
-    return begin
-
-
-LLAMA_INDEX = f"""
-import asyncio, json, os, openai
-from llama_index.core.llms import ChatMessage
-from llama_index.llms.openai_like import OpenAILike
-
-def model(name="samples:factual", **options):
-    return OpenAILike(model=name, api_base=os.environ["URL"], api_key=os.environ["TOKEN"],
-                      is_chat_model=True, max_retries=0, **options)
-
-def asked(text):
-    return [ChatMessage(role="system", content="Be brief."), ChatMessage(role="user", content=text)]
-
-async def read():
-    return [chunk.delta async for chunk in await model().astream_chat(asked({ASKED!r}))]
-
-shown = {{"version": openai.__version__, "chat": model().chat(asked({ASKED!r})).message.content}}
-shown["complete"] = model().complete({ASKED!r}).text
-shown["stream"] = "".join(chunk.delta or "" for chunk in model().stream_chat(asked({ASKED!r})))
-shown["async"] = "".join(delta or "" for delta in asyncio.run(read()))
-stream = model().stream_chat(asked({HANGING!r}))
-next(stream)
-stream.close()
-try:
-    model("nothing").chat(asked({ASKED!r}))
-except openai.NotFoundError as error:
-    shown["error"] = error.code
-print(json.dumps(shown))
-"""
-
-
-@pytest.mark.nightly
-def test_llama_index_asks_streams_cancels_and_sees_errors(place: Place, start: Start) -> None:
-    out, problem = start("-c", LLAMA_INDEX).communicate(timeout=60)
-    assert out, problem
-    shown = json.loads(out)
-    assert shown.pop("version").startswith("2.")
-    assert shown.pop("error") == "model_not_found"
-    assert shown == dict.fromkeys(("chat", "complete", "stream", "async"), ANSWER)
-    place.wait_until_free()
-
-
-@pytest.mark.nightly
-def test_llm_asks_streams_cancels_and_sees_errors(place: Place, start: Start, tmp_path: Path) -> None:
-    models = [
-        {"model_id": name, "model_name": name, "api_base": place.url, "api_key_name": "rag"}
-        for name in ("samples", "nothing")
-    ]
-    (tmp_path / "extra-openai-models.yaml").write_text(json.dumps(models))
-    (tmp_path / "keys.json").write_text(json.dumps({"rag": TOKEN}))
-
-    def llm(*options: str, text: str = ASKED) -> subprocess.Popen[str]:
-        return start("-m", "llm", *options, text, LLM_USER_PATH=str(tmp_path), LLM_LOAD_PLUGINS="")
-
-    for options in (("-m", "samples"), ("-m", "samples", "--no-stream")):
-        out, problem = llm(*options).communicate(timeout=60)
-        assert out.strip() == ANSWER, problem
-    calls = len(place.model.calls)
-    left = llm("-m", "samples", text=HANGING)
-    wait_for(lambda: left.poll() is not None or len(place.model.calls) > calls, "the model is asked")
-    left.send_signal(signal.SIGINT)
-    left.communicate(timeout=30)
-    place.wait_until_free()
-    assert "There is no such model" in llm("-m", "nothing").communicate(timeout=60)[1]
