@@ -2,93 +2,36 @@
 
 from __future__ import annotations
 
-import base64
-import json
 import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from io import StringIO
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
 import pytest
 from fastapi.testclient import TestClient
 
 from adaptive_rag.server.settings import read_server_settings
 from adaptive_rag.server.tracing import trace_to_collector
+from tests.echo_server import KEY, PASSWORD, EchoServer, echoing, forms_of
 from tests.server.conftest import Serve, client_of, work
 from tests.server.doors import JSON_RPC, doors
 from tests.server.test_oidc import BEGIN, SmallProvider, come_back
 
 pytest.importorskip("openinference.instrumentation.langchain", reason="the extra tracing is not installed")
 
-KEY = "planted-key-7f3a9c51e2"
-PASSWORD = "planted-pass/4b8d"
 OIDC = "planted-oidc-90c2d7"
 DATABASE = "planted-database-51ab3f"
 PLACE = "planted-place"  # a folder above the data
 QUESTION = "What is the highest water level ever recorded at Pellhythe?"
 SAMPLES = "/api/v1/collections/samples"
-
-
-def written(secret: str) -> list[str]:
-    """Return a secret as it may come back: as it is, in an address, and as a name and password are sent."""
-    sent = [f"planted:{secret}", f"{quote(secret, safe='')}", f"adaptive-rag:{secret}"]
-    return [secret, quote(secret, safe=""), *(base64.b64encode(each.encode()).decode() for each in sent)]
-
-
-SECRETS = [form for secret in (KEY, PASSWORD, OIDC, DATABASE) for form in written(secret)]
-
-
-class Echo(BaseHTTPRequestHandler):
-    """A model's server, or a provider's: it repeats what it was sent, says nothing, or collects traces."""
-
-    def do_POST(self) -> None:
-        body = self.rfile.read(int(self.headers["Content-Length"]))
-        if self.path == "/v1/traces":
-            self.server.traces.append(body)
-            self._send(200, b"")
-            return
-        fault = self.server.fault
-        if fault == "hang":
-            self.server.ended.wait(10)
-            return
-        sent = f"Refused {body.decode(errors='replace')} {dict(self.headers)} key {KEY}, password {PASSWORD}"
-        if fault == "reply":
-            choice = {"index": 0, "message": {"role": "assistant", "content": sent}, "finish_reason": "stop"}
-            chunk = {"index": 0, "delta": {"content": f"{sent} [1]."}, "finish_reason": None}
-            is_stream = bool(json.loads(body).get("stream"))
-            kind, choice = ("chat.completion.chunk", chunk) if is_stream else ("chat.completion", choice)
-            said = json.dumps({"id": "x", "model": "m", "object": kind, "created": 1, "choices": [choice]})
-            said = f"data: {said}\n\ndata: [DONE]\n\n" if is_stream else said
-            self._send(200, said.encode(), "text/event-stream" if is_stream else "application/json", sent)
-            return
-        statuses = {"401": 401, "500": 500, "no JSON": 200}
-        self._send(
-            statuses[fault], json.dumps({"error": {"message": sent, "code": sent}}).encode(), sent=sent
-        )
-
-    def _send(self, status: int, body: bytes, kind: str = "application/json", sent: str = "") -> None:
-        self.send_response(status)
-        self.send_header("Content-Type", kind)
-        self.send_header("Content-Length", str(len(body)))
-        self.send_header("X-Echo", sent.replace("\n", " ")[:2000])
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *_: object) -> None:
-        """Log nothing."""
+SECRETS = [form for secret in (KEY, PASSWORD, OIDC, DATABASE) for form in forms_of(secret)]
 
 
 @pytest.fixture
-def echo() -> Iterator[ThreadingHTTPServer]:
-    with ThreadingHTTPServer(("127.0.0.1", 0), Echo) as server:
-        server.traces, server.fault, server.ended = [], "401", threading.Event()
-        threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
+def echo() -> Iterator[EchoServer]:
+    with echoing() as server:
         yield server
-        server.ended.set()
-        server.shutdown()
 
 
 def knock(client: TestClient) -> dict[str, str]:
@@ -121,41 +64,43 @@ def knock(client: TestClient) -> dict[str, str]:
         "500",
         "reply",
         "reply to a stored key",
-        *(pytest.param(of, marks=pytest.mark.nightly) for of in ("401", "no JSON", "hang", "gone")),
+        *(pytest.param(of, marks=pytest.mark.nightly) for of in ("401", "gone")),
     ],
 )
 def test_no_door_shows_a_secret_whatever_the_models_server_does(
     serve_samples: Serve,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
-    echo: ThreadingHTTPServer,
+    echo: EchoServer,
     log: StringIO,
     fault: str,
 ) -> None:
-    collector = f"http://127.0.0.1:{echo.server_port}"
-    address = (
-        f"http://planted:{quote(PASSWORD, safe='')}@127.0.0.1:{9 if fault == 'gone' else echo.server_port}"
-    )
-    monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", collector)
+    address = echo.address.replace(str(echo.server_port), "9") if fault == "gone" else echo.address
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", echo.collector)
     echo.fault = fault.partition(" to ")[0]
-    given: dict[str, Any] = {"budget": {"deadline_s": 0.5 if fault == "hang" else 5}}
+    given: dict[str, Any] = {"budget": {"deadline_s": 5}}
     is_stored = "stored" in fault
     if not is_stored:
         monkeypatch.setenv("OPENAI_API_KEY", KEY)
-        given |= {"model": "openai:scripted", "models": {"base_url": f"{address}/v1"}}
+        given |= {"model": "openai:scripted", "models": {"base_url": address}}
     data = tmp_path / PLACE / "data"
     hidden = fault == "401"
     end = trace_to_collector(read_server_settings(trace=True, trace_contents=not hidden))
     try:
         with serve_samples(given, data=data) as client:
             if is_stored:
-                model = {"provider": "openai", "name": "scripted", "address": f"{collector}/v1", "key": KEY}
+                model = {
+                    "provider": "openai",
+                    "name": "scripted",
+                    "address": f"{echo.collector}/v1",
+                    "key": KEY,
+                }
                 client.put("/api/v1/model", json=model).raise_for_status()
             said = knock(client)
     finally:
         end()
     # It was asked, and what it did was noticed.
-    assert fault in ("gone", "hang") or "stand_ins" in said["ask"] or "reference" in said["ask"], said["ask"]
+    assert fault == "gone" or "stand_ins" in said["ask"] or "reference" in said["ask"], said["ask"]
     said["log"] = log.getvalue()
     said["traces"] = b"".join(echo.traces).decode(errors="replace")
     assert "classify" in said["traces"] and '"status": 200' in said["log"]
@@ -171,7 +116,7 @@ class Repeating(SmallProvider):
 
     def token_for(self, given: dict[str, str]) -> dict[str, str]:
         """Return an error in place of tokens."""
-        return {"error": "invalid_client", "error_description": f"{given} {OIDC} {written(OIDC)}"}
+        return {"error": "invalid_client", "error_description": f"{given} {OIDC} {forms_of(OIDC)}"}
 
 
 @pytest.mark.few(1)
