@@ -4,21 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import threading
-import time
 from typing import Literal
 
 import pytest
 from langchain_core.exceptions import (
     ContextOverflowError,
     ModelAPIError,
-    ModelAuthenticationError,
     ModelInvalidRequestError,
 )
 from langchain_core.runnables import RunnableLambda
 
 from adaptive_rag.answer.draft import DraftQuestion, ask_to_draft
 from adaptive_rag.answer.styles import FACTUAL_STYLE
-from adaptive_rag.errors import ConfigurationError
 from adaptive_rag.llm import exchange as exchange_module
 from adaptive_rag.llm import structured
 from adaptive_rag.llm.ask import aask, ask
@@ -65,17 +62,6 @@ async def test_without_a_model_nothing_is_called_and_the_reply_says_so():
         assert reply == Reply(reason="no chat model is configured", phrase=say("no_model"))
 
 
-async def test_a_failure_is_waited_out_and_given_up_with_its_reason_if_it_comes_twice_more():
-    failure = ModelAPIError("overloaded")
-    model = ScriptedChatModel(script={"enhance": [failure, {"query": "Harbour Bridge"}, failure]})
-    [reply] = await aask([request_for("enhance")], context(model), budget())
-    assert (reply.result.query, reply.calls) == ("Harbour Bridge", 2)
-    assert "overloaded" in reply.notes[0]
-    [reply] = await aask([request_for("enhance")], context(model), budget())
-    assert (reply.result, reply.calls, reply.unreachable) == (None, 3, True)
-    assert "overloaded" in reply.reason
-
-
 async def test_a_failure_is_not_waited_out_where_no_call_is_left(monkeypatch):
     monkeypatch.setattr(exchange_module, "BACKOFF", 3600)
     model = ScriptedChatModel(script={"enhance": ModelAPIError("overloaded")})
@@ -110,14 +96,6 @@ def test_a_form_counts_as_refused_only_where_the_same_request_gets_a_reply_witho
     assert structured.strictest_method(model) == method
 
 
-@pytest.mark.parametrize("path", [ask, lambda *args: asyncio.run(aask(*args))])
-def test_a_refused_key_is_never_absorbed(path):
-    model = ScriptedChatModel(script={"enhance": ModelAuthenticationError("bad key")})
-    with pytest.raises(ConfigurationError, match="refused the key"):
-        path([request_for("enhance"), request_for("viewpoints")], context(model), budget())
-    assert model.skills.count("enhance") == 1
-
-
 def test_an_error_of_any_other_kind_is_absorbed():
     model = ScriptedChatModel(script={"generate": KeyError("choices")})
     [reply] = ask([request_for("generate")], context(model), budget())
@@ -148,17 +126,6 @@ def test_a_prompt_that_is_too_long_is_sent_again_with_shorter_passages(request_)
     assert second < first / 2
 
 
-@pytest.mark.parametrize("calls", [0, 1, 2, 3])
-async def test_the_call_budget_is_hard_and_counts_repetitions(calls):
-    for [reply] in await both(
-        [request_for("generate")],
-        lambda: context(ScriptedChatModel(script={"generate": ""}), budget={"max_llm_calls": calls}),
-        budget(calls),
-    ):
-        assert reply.result is None
-        assert reply.calls == min(calls, 2)
-
-
 def test_the_steps_before_it_leave_the_last_call_to_the_answer():
     model = ScriptedChatModel(script={"enhance": "None"})
     [reply] = ask([request_for("enhance")], context(model), budget(2))
@@ -166,29 +133,11 @@ def test_the_steps_before_it_leave_the_last_call_to_the_answer():
     assert "budget" in reply.reason
 
 
-async def test_a_model_that_hangs_is_left_behind_when_its_time_is_up():
-    release = threading.Event()
-
-    def hang(step, messages):
-        release.wait(30)
-        return None
-
-    started = time.monotonic()
-    [reply] = ask([request_for("generate")], context(ScriptedChatModel(script=hang)), budget(seconds=0.2))
-    assert time.monotonic() - started < 15
-    release.set()
-    assert (reply.result, reply.unreachable, reply.calls) == (None, True, 1)
-    assert reply.reason == "the chat model did not finish within 0.2 s"
-
-
-@pytest.mark.parametrize(("step", "seconds"), [("generate", 0.2), ("enhance", 0.1)])
-async def test_a_model_that_hangs_is_cancelled_on_the_event_loop_and_leaves_time_for_the_answer(
-    step, seconds
-):
+async def test_a_model_that_hangs_before_the_answer_leaves_time_for_it():
     model = ScriptedChatModel(seconds=3600)
-    [reply] = await aask([request_for(step)], context(model), budget(seconds=0.2))
+    [reply] = await aask([request_for("enhance")], context(model), budget(seconds=0.2))
     assert (reply.result, reply.unreachable) == (None, True)
-    assert reply.reason == f"the chat model did not finish within {seconds} s"
+    assert reply.reason == "the chat model did not finish within 0.1 s"
 
 
 def test_independent_requests_run_at_once_on_the_sync_path():
@@ -279,9 +228,3 @@ def test_what_steps_before_the_answer_say_is_kept_out_of_the_stream_of_messages(
 
     ask([request_for("enhance")], context(Tagged()), budget())
     assert "nostream" in seen["enhance"]
-
-
-def test_a_server_that_ignores_max_tokens_is_cut_off():
-    model = ScriptedChatModel(script={"generate": "word " * 10_000})
-    [reply] = ask([request_for("generate")], context(model, budget={"max_tokens": 16}), budget())
-    assert len(reply.result.text) < 16 * 8 + 10
