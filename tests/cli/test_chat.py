@@ -1,7 +1,6 @@
 """The terminal chat: lines in, answers out, conversations kept by name."""
 
 import shutil
-import time
 from pathlib import Path
 from threading import Event, Thread
 
@@ -38,16 +37,19 @@ def test_an_index_has_a_conversation_of_its_own(run: Run, town_index: str, tmp_p
 
 
 def test_two_chats_in_one_conversation_answer_one_after_the_other(
-    run: Run, town_index: str, tmp_path: Path
+    run: Run, town_index: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     kept = ("--file", "kept.sqlite", "-i", town_index)
-    began = Event()
+    began, waits, turn = Event(), Event(), Threads.turn
 
     def answer_elsewhere() -> None:
-        with Threads.open(tmp_path / "kept.sqlite") as threads, threads.turn("walls", lambda: None):
+        with Threads.open(tmp_path / "kept.sqlite") as threads, turn(threads, "walls", lambda: None):
             began.set()
-            time.sleep(5)  # longer than it takes to load the index
+            assert waits.wait(60)
 
+    monkeypatch.setattr(
+        Threads, "turn", lambda threads, name, on_wait: turn(threads, name, lambda: (on_wait(), waits.set()))
+    )
     other = Thread(target=answer_elsewhere)
     other.start()
     assert began.wait(30)
@@ -57,10 +59,10 @@ def test_two_chats_in_one_conversation_answer_one_after_the_other(
     assert result.stderr.count("Another chat is answering in this conversation.") == 1
 
 
-@pytest.mark.parametrize("word", ["exit", "Quit", "bye", ":q"])
-def test_words_of_farewell_leave(run: Run, town_index: str, word: str) -> None:
-    left = run("chat", "-i", town_index, stdin=f"{word}\nHow long is the sea wall of Saltmere?\n")
-    assert left.exit_code == 0 and "2,340 metres" not in left.stdout
+def test_words_of_farewell_leave(run: Run, town_index: str) -> None:
+    for word in ("exit", "Quit", "bye", ":q"):
+        left = run("chat", "-i", town_index, stdin=f"{word}\nHow long is the sea wall of Saltmere?\n")
+        assert left.exit_code == 0 and "2,340 metres" not in left.stdout
 
 
 def test_it_says_when_no_chat_model_is_configured(run: Run, town_index: str) -> None:

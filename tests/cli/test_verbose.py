@@ -1,9 +1,7 @@
 """`--verbose`: what the steps log, on standard error."""
 
-import json
 import logging
 from importlib import import_module
-from pathlib import Path
 
 import pytest
 
@@ -12,14 +10,11 @@ from tests.cli.conftest import Run, parsed
 LONG = "How long is the sea wall of Saltmere?"
 
 
-@pytest.mark.parametrize("command", [("ask", LONG, "--json"), ("search", LONG, "--json")])
-def test_each_step_is_a_line_on_standard_error_alone(
-    run: Run, town_index: str, command: tuple[str, ...]
-) -> None:
-    result = run(*command, "-i", town_index, "-v")
+def test_each_step_is_a_line_on_standard_error_alone(run: Run, town_index: str) -> None:
+    result = run("search", LONG, "--json", "-i", town_index, "-v")
     steps = [record["step"] for record in parsed(result)["trace"]]
     assert [line.split()[0] for line in result.stderr.splitlines()] == [f"adaptive_rag.{s}" for s in steps]
-    assert run(*command, "-i", town_index).stderr == ""
+    assert run("search", LONG, "--json", "-i", town_index).stderr == ""
 
 
 def test_twice_shows_the_scores(run: Run, town_index: str) -> None:
@@ -34,15 +29,6 @@ def test_a_conversation_and_a_comparison_are_logged_too(run: Run, town_index: st
     assert "adaptive_rag.classify" in run("chat", *kept, stdin=f"{LONG}\n").stderr
     shown = run("compare", LONG, "-i", town_index, "--routes", "factual,opinion", "-v").stderr
     assert shown.count("adaptive_rag.classify") == 2
-
-
-def test_an_evaluation_is_logged_too(run: Run) -> None:
-    Path("town.txt").write_text("The sea wall of Saltmere is 4.1 metres high.")
-    row = {"question": "How high is the wall?", "ideal_answer": "4.1 m", "quote": "4.1 metres"}
-    Path("val.json").write_text(json.dumps([row]))
-    result = run("eval", ".", "--arms", "adaptive", "--cache", "cache", "-v")
-    assert result.exit_code == 0, result.stderr
-    assert "adaptive_rag.generate" in result.stderr and "adaptive_rag" not in result.stdout
 
 
 def test_a_part_that_failed_is_shown_with_its_traceback(
