@@ -166,17 +166,18 @@ def test_a_hint_quotes_as_the_command_line_of_the_system_does(monkeypatch: pytes
     assert repair_hint(r"C:\notes\kb").endswith(r" C:\notes\kb")
 
 
-@pytest.mark.few(5)
-@pytest.mark.parametrize("at", range(0, 2000, 83))
-def test_a_flipped_bit_of_the_manifest_is_noticed_wherever_it_is(kb: Path, at: int) -> None:
+def test_a_flipped_bit_of_the_manifest_is_noticed_wherever_it_is(kb: Path) -> None:
     manifest = kb / "manifest.json"
-    flip(manifest, at % manifest.stat().st_size)
-    with pytest.raises(IndexDamagedError, match=r"manifest\.json cannot be read.*--repair"):
-        open_index(kb)
-    for bit in range(8):
-        # and in the very checksum, and its name
-        content = bytearray((kb / "manifest.copy.json").read_bytes())
-        content[-34 + at % 34] ^= 1 << bit
+    whole = manifest.read_bytes()
+    for at in range(0, len(whole), 83):
+        flip(manifest, at)
+        with pytest.raises(IndexDamagedError, match=r"manifest\.json cannot be read.*--repair"):
+            open_index(kb)
+        manifest.write_bytes(whole)
+    # and in the very checksum, and its name
+    for at in range(1, 35):
+        content = bytearray(whole)
+        content[-at] ^= 1 << at % 8
         manifest.write_bytes(content)
         with pytest.raises(IndexDamagedError):
             open_index(kb)

@@ -359,20 +359,12 @@ def test_wrong_addresses_are_refused_at_once(tmp_path: Path) -> None:
     assert not (tmp_path / "kb").exists()
 
 
-def test_without_ray_installed_the_extra_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ray_is_loaded_only_where_it_has_work_and_its_extra_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setitem(sys.modules, "ray", None)
     docs = write_files(tmp_path / "docs", {"a.txt": "A note."})
     with pytest.raises(MissingExtraError, match=r"pip install 'adaptive-rag\[ray\]'"):
         build(docs, tmp_path / "kb", ray="local")
-
-
-def test_ray_is_loaded_only_where_it_is_asked_for(tmp_path: Path) -> None:
-    docs = write_files(tmp_path / "docs", {"a.txt": "A note."})
-    script = (
-        "import sys; from tests.index.made import build\n"
-        "build(sys.argv[1], sys.argv[2]); build(sys.argv[1], sys.argv[2], ray='local')\n"
-        "assert 'ray' not in sys.modules"
-    )
-    command = [sys.executable, "-c", script, docs, tmp_path / "kb"]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True)
-    assert done.returncode == 0, done.stderr
+    assert build(docs, tmp_path / "kb").added == 1
+    assert build(docs, tmp_path / "kb", ray="local").unchanged == 1

@@ -205,10 +205,6 @@ def test_an_index_without_sentence_vectors_embeds_sentences_when_asked(kb: Path,
         assert ours.spans.tolist() == theirs.spans.tolist()
         np.testing.assert_allclose(ours.vectors, theirs.vectors, atol=0.02)
     assert sum(len(found.spans) for found in embedded) > len(chunks)
-
-
-def test_an_index_without_sentence_vectors_still_answers(kb: Path, tmp_path: Path) -> None:
-    Index.build(kb.parent / "docs", tmp_path / "kb", sentence_vectors=False)
     asked = "Who pays for the wall?"
     output, expected = AdaptiveRAG(tmp_path / "kb").invoke(asked), AdaptiveRAG(kb).invoke(asked)
     assert not output["abstained"]

@@ -50,6 +50,7 @@ def test_a_question_under_way_goes_on_with_the_state_that_it_began_with(kb: Any,
         open_index(kb).vectors(ids)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("route", ["factual", "analytical", "opinion", "contextual"])
 def test_an_index_that_changes_at_every_step_breaks_no_question(kb: Any, route: str) -> None:
     ask_while_it_is_written(kb, route)
