@@ -182,26 +182,6 @@ def test_many_files_of_one_upload_are_indexed_in_turns(serve: Serve, monkeypatch
     assert turns[1] == ["bob.md"] and turns[2] == turns[3]
 
 
-def test_a_large_upload_lets_other_collections_have_their_turn(
-    serve: Serve, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(indexing, "DOCUMENTS_PER_TURN", 2)
-    turns, build = list[list[str]](), Index.build
-
-    def note_turn(documents: list[SourceFile], *args: Any, **given: Any) -> IndexReport:
-        turns.append([document.source for document in documents])
-        return build(documents, *args, **given)
-
-    monkeypatch.setattr(Index, "build", note_turn)
-    with serve() as client:
-        for collection, names in {"large": "12345", "other": "67"}.items():
-            client.post("/api/v1/collections", json={"name": collection})
-            files = [("files", (f"{name}.md", f"The ferry {name} leaves at 7:45.")) for name in names]
-            client.post(f"/api/v1/collections/{collection}/documents", files=files).raise_for_status()
-        work(client)
-    assert turns == [["1.md", "2.md"], ["6.md", "7.md"], ["3.md", "4.md"], ["5.md"]]
-
-
 def test_the_workers_index_different_collections_side_by_side(
     serve: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -32,7 +32,7 @@ from adaptive_rag.server.settings import read_server_settings
 from adaptive_rag.server.tables import Collection
 from tests.server.conftest import Serve, add_samples, add_user, client_of
 from tests.server.doors import JSON_RPC
-from tests.server.processes import serving
+from tests.server.processes import listening
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "mcp.md").read_text("utf-8")
@@ -44,7 +44,7 @@ NO_DOCUMENT = "There is no such document, or it is not open to you."
 
 @dataclass
 class Served:
-    """A server in a process of its own: ada may read the samples, and bob alone his vault."""
+    """A server over real connections: ada may read the samples, and bob alone his vault."""
 
     url: str
     data: Path
@@ -58,12 +58,13 @@ def served(tmp_path_factory: pytest.TempPathFactory, sample_index: Path) -> Iter
     (folder / "vault" / "secret.md").write_text(f"# Vault\n\n{SECRET}\n")
     with chdir(folder):
         Index.build("vault", folder / "index")
-    with client_of(build_app(read_server_settings(data=folder / "data", workers=0), {})) as client:
+    settings = read_server_settings(data=folder / "data", workers=0)
+    with client_of(build_app(settings, {})) as client:
         add_samples(client, sample_index)
         vault = add_samples(client, folder / "index", "vault")
         add_user(client, "ada", samples=Role.READER)
         add_user(client, "bob", vault=Role.READER)
-    with serving(folder, ADAPTIVE_RAG_SERVER__WORKERS="0") as (_, url):
+    with listening(build_app(settings, {})) as url:
         yield Served(f"{url}/mcp", folder / "data", vault.id)
 
 
