@@ -201,39 +201,25 @@ def confined(folder):
     return lambda *paths, most=100: Confined(paths, [str(folder / "docs")], most)
 
 
-@pytest.mark.parametrize("asked", ["docs", "docs/*", "docs/**/*", "root", "./docs"])
-def test_of_confined_paths_what_links_lead_out_to_is_passed_over(folder, confined, asked):
+def test_of_confined_paths_what_links_lead_out_to_is_passed_over(folder, confined):
     inside = {folder / "docs" / name for name in ("a.MD", "b.txt", "sub/c.txt")}
-    assert {file.path for file in discover(confined(asked))} == inside
+    for asked in ("docs", "docs/*", "docs/**/*", "root", "./docs"):
+        assert {file.path for file in discover(confined(asked))} == inside, asked
 
 
-@pytest.mark.parametrize(
-    "asked",
-    [
-        "outside",
-        "outside/secret.txt",
-        "outside/nothing.txt",
-        "docs/../outside",
-        "docs/*/../../outside/*",
-        "docs/way-out",
-        "docs/way-out/*.txt",
-        "docs/way-out/secret.txt",
-        "docs/sub/leak.txt",
-        "docs/.hidden.txt",
-        "docs/.git/*",
-        "*/secret.txt",
-        "/",
-        ".",
-        "~",
-        "~root/x.txt",
-        "docs/\0",
-        "docs-of-others/x.txt",
-    ],
-)
-def test_a_confined_path_outside_is_refused_in_the_same_words_whether_it_is_there(folder, confined, asked):
+REFUSED = [
+    "outside", "outside/secret.txt", "outside/nothing.txt", "docs/../outside", "docs/*/../../outside/*",
+    "docs/way-out", "docs/way-out/*.txt", "docs/way-out/secret.txt", "docs/sub/leak.txt", "docs/.hidden.txt",
+    "docs/.git/*", "*/secret.txt", "/", ".", "~", "~root/x.txt", "docs/\0", "docs-of-others/x.txt",
+]  # fmt: skip
+
+
+def test_a_confined_path_outside_is_refused_in_the_same_words_whether_it_is_there(folder, confined):
     (folder / "docs-of-others").mkdir()
-    with pytest.raises(InputError, match="not in a folder that callers may index"):
-        discover(confined(asked))
+    for asked in REFUSED:
+        with pytest.raises(InputError) as refused:
+            discover(confined(asked))
+        assert "not in a folder that callers may index" in str(refused.value), asked
 
 
 def test_a_gitignore_outside_the_roots_says_nothing(folder, confined):

@@ -85,14 +85,14 @@ PIECES = ["[", "]", "(", ")", "{{", "}}", "{%", "%}", "`", "```", "\n", "\n\n", 
           "+--+", ":a:", "note::", "<!--", "-->", "raw", "endraw", "highlight", "&lt;", "\\", "---", ":::", "import 'a'"]  # fmt: skip
 
 
-@pytest.mark.parametrize("seed", range(60))
-def test_malformed_markup_neither_fails_nor_moves_a_line(tmp_path, seed):
-    text = "".join(random.Random(seed).choices(PIECES, k=150))
-    for name, load in (("a.md", load_markdown), ("a.rst", load_rst)):
+@pytest.mark.parametrize(("name", "load"), [("a.md", load_markdown), ("a.rst", load_rst)])
+def test_malformed_markup_neither_fails_nor_moves_a_line(tmp_path, name, load):
+    for seed in range(60):
+        text = "".join(random.Random(seed).choices(PIECES, k=150))
         (tmp_path / name).write_text(text, encoding="utf-8")
         builder = TextBuilder()
         load(tmp_path / name, builder)
-        assert builder.text.count("\n") == text.count("\n")
+        assert builder.text.count("\n") == text.count("\n"), seed
 
 
 HOSTILE = {"brackets": "[", "links": "[[a", "braces": "{{", "tags": "{% raw %}", "ticks": "`a``b", "comments": "<!--", "open": "<a ",

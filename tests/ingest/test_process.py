@@ -350,6 +350,7 @@ def without_workers(monkeypatch):
     workers.end_idle_workers()
 
 
+@pytest.mark.few(2)
 @pytest.mark.usefixtures("without_workers")
 @pytest.mark.parametrize(
     ("changes", "said"),
