@@ -106,18 +106,6 @@ def test_each_source_is_listed_once_and_opens_its_document(demo: str, visit: Vis
         expect(pane).to_be_in_viewport(ratio=1)
 
 
-@pytest.mark.nightly
-def test_the_answer_is_copied_with_its_quotes(demo: str, visit: Visit) -> None:
-    with visit(demo) as somebody:
-        page = somebody.open()
-        page.context.grant_permissions(["clipboard-read", "clipboard-write"])
-        ask(page, LEVEL).get_by_role("button", name="Copy").click()
-        page.get_by_text("was copied with its sources").wait_for()
-        answer, source = page.evaluate("navigator.clipboard.readText()").split("\n\n")
-        assert answer.endswith("14 January 2015. [1]")
-        assert source.startswith("- [1] climate_handbook.pdf, page 6, 2.4 14 January 2015: “The highest")
-
-
 def test_the_server_says_whose_answers_show_views_and_use_a_situation(demo: str, visit: Visit) -> None:
     def exchange(route: Route) -> None:
         listed = route.fetch().json()
@@ -193,25 +181,6 @@ def test_the_situation_is_told_before_or_after_the_question(demo: str, visit: Vi
         turn.get_by_role("button", name="Change").click()
         page.keyboard.press("Escape")
         expect(turn.get_by_role("button", name="Change")).to_be_focused()
-
-
-def test_a_question_is_edited_and_asked_again(demo: str, visit: Visit) -> None:
-    with visit(demo) as somebody:
-        page = somebody.open()
-        turn = ask(page, FOOTBALL)
-        edit = turn.get_by_role("button", name="Edit question")
-        edit.click()
-        page.keyboard.type("!")
-        page.keyboard.press("Escape")
-        expect(edit).to_be_focused()
-        edit.click()
-        field = turn.get_by_label("Ask a question")
-        field.fill(LEVEL)
-        field.press("Enter")
-        expect(page.get_by_role("heading", name=LEVEL)).to_be_visible()
-        expect(page.get_by_role("article")).to_contain_text("4.83 metres")
-        page.get_by_role("button", name="Ask again").last.click()
-        expect(page.get_by_role("article").nth(1)).to_contain_text("4.83 metres")
 
 
 def test_a_failure_says_why_and_is_tried_again_when_the_server_allows(demo: str, visit: Visit) -> None:
@@ -338,28 +307,6 @@ def test_a_question_that_is_sent_while_its_thread_is_loaded_is_asked_in_it(demo:
         assert thread in asked.value.url
         expect(field).to_have_value("")
         expect(page.get_by_role("article")).to_have_count(2)
-
-
-@pytest.mark.nightly
-def test_on_a_phone_the_field_and_its_button_stand_in_one_row_and_the_rest_behind_another(
-    demo: str, visit: Visit
-) -> None:
-    with visit(demo, width="phone") as somebody:
-        page = somebody.open()
-        composer, more = page.locator(".composer"), page.get_by_role("button", name="More", exact=True)
-        box = composer.bounding_box()
-        assert box and box["height"] < 64
-        situation = page.get_by_role("button", name="About you or your situation")
-        expect(situation).to_have_count(0)
-        more.press("Enter")
-        expect(situation).to_be_visible()
-        situation.press("Escape")
-        expect(situation).to_have_count(0)
-        expect(more).to_be_focused()
-    with visit(demo) as somebody:
-        page = somebody.open()
-        expect(page.get_by_role("button", name="About you or your situation")).to_be_visible()
-        expect(page.get_by_role("button", name="More", exact=True)).to_have_count(0)
 
 
 @pytest.mark.nightly

@@ -1,4 +1,4 @@
-"""Each task is done by keyboard alone: nothing here clicks."""
+"""Tasks of each screen are done by keyboard alone: nothing here clicks."""
 
 import re
 from collections.abc import Iterator
@@ -71,16 +71,6 @@ def test_the_content_is_reached_past_the_navigation(demo: str, visit: Visit) -> 
         page = somebody.open("#/ask")
         press(page, page.get_by_role("link", name="Skip to the content"))
         expect(page.get_by_role("main")).to_be_focused()
-
-
-@pytest.mark.nightly
-def test_every_screen_is_reached_from_the_navigation(demo: str, visit: Visit) -> None:
-    with visit(demo) as somebody:
-        page = somebody.open("#/ask")
-        for name in ("Threads", "Library", "Settings", "Ask"):
-            link = page.get_by_role("navigation", name="Main").get_by_role("link", name=name)
-            press(page, link)
-            expect(link).to_have_attribute("aria-current", "page")
 
 
 def test_a_citation_is_opened_and_closed(demo: str, visit: Visit) -> None:
@@ -176,20 +166,6 @@ def test_why_is_opened_and_a_passage_of_it_read(demo: str, visit: Visit) -> None
         expect(why).to_have_attribute("aria-expanded", "false")
 
 
-@pytest.mark.nightly
-def test_another_way_is_shown_and_voted_for(demo: str, visit: Visit) -> None:
-    with visit(demo) as somebody:
-        page, turn = somebody.page, ask(somebody)
-        press(page, turn.get_by_role("button", name="Answer it another way"))
-        press(page, turn.get_by_role("button", name="As: Opinion"))
-        both = turn.get_by_role("region", name="Two ways to answer")
-        press(page, both.get_by_role("button", name="This one is better").last)
-        better = both.get_by_role("button", name="This one is better").last
-        expect(better).to_have_attribute("aria-pressed", "true")
-        press(page, better)
-        expect(better).to_have_attribute("aria-pressed", "false")
-
-
 def test_a_document_is_added_found_and_removed_with_undo(
     demo: str, visit: Visit, api: httpx.Client, tmp_path: Path
 ) -> None:
@@ -207,21 +183,6 @@ def test_a_document_is_added_found_and_removed_with_undo(
         expect(row).to_have_count(0)
         press(page, page.get_by_role("button", name="Undo"))
         expect(row).to_be_visible()
-
-
-@pytest.mark.nightly
-def test_a_thread_is_renamed_and_deleted_with_undo(demo: str, visit: Visit, api: httpx.Client) -> None:
-    api.post("/collections/walls/threads", json={"title": "Before"}).raise_for_status()
-    with visit(demo) as somebody:
-        page = somebody.open("#/threads")
-        press(page, page.get_by_role("button", name="Rename: Before"))
-        write(page, page.get_by_label("Title", exact=True), "After")
-        page.keyboard.press("Enter")
-        press(page, page.get_by_role("button", name="Delete: After"))
-        thread = page.get_by_role("link", name="After", exact=True)
-        expect(thread).to_have_count(0)
-        press(page, page.get_by_role("button", name="Undo"))
-        expect(thread).to_be_visible()
 
 
 def test_a_chat_model_is_tested_saved_asked_and_removed(demo: str, visit: Visit, api: httpx.Client) -> None:
@@ -287,16 +248,3 @@ def test_a_thread_is_shared_read_by_another_and_no_longer_shared(team: str, visi
         expect(ben.page.get_by_text("No conversations yet.")).to_be_visible()
         for somebody in (wim, ben):
             somebody.errors = [error for error in somebody.errors if "status of 404" not in error]
-
-
-@pytest.mark.nightly
-def test_a_token_is_made_and_revoked(team: str, visit: Visit) -> None:
-    with visit(team) as wim:
-        sign_in(wim.page, team, "wim")
-        page = wim.open("#/people/tokens")
-        write(page, page.get_by_label("What it is for"), "nightly report")
-        press(page, page.get_by_role("button", name="Make a token"))
-        expect(page.get_by_label("Token “nightly report”.")).to_have_value(re.compile(".{20,}"))
-        press(page, page.get_by_role("button", name="Revoke: nightly report"))
-        press(page, page.get_by_role("dialog").get_by_role("button", name="Revoke", exact=True))
-        expect(page.get_by_text("You have no tokens.")).to_be_visible()

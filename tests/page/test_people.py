@@ -127,29 +127,6 @@ def test_threads_are_found_renamed_exported_and_deleted_with_undo(
 
 
 @pytest.mark.nightly
-def test_a_conversation_goes_on_after_the_page_was_loaded_again(demo: str, visit: Visit) -> None:
-    asked = "When does the ferry run?"
-    with visit(demo) as somebody:
-        page = somebody.open()
-        page.get_by_role("textbox").fill(asked)
-        with page.expect_response("**/ask/events") as answer:
-            page.get_by_role("button", name="Ask", exact=True).click()
-        answer.value.finished()
-        expect(page).to_have_url(re.compile(r"#/ask\?thread="))
-        page.get_by_role("link", name="Threads").click()
-        page.get_by_role("link", name=asked, exact=True).first.click()
-        expect(page.get_by_role("heading", name=asked)).to_be_visible()
-        place = page.url
-        page.reload()
-        expect(page.get_by_role("heading", name=asked)).to_be_visible()
-        with page.expect_request("**/ask/events") as more:
-            page.get_by_role("textbox").fill("And in winter?")
-            page.get_by_role("button", name="Ask", exact=True).click()
-        assert place.rpartition("=")[2] in more.value.url
-        assert page.url == place
-
-
-@pytest.mark.nightly
 def test_a_thread_that_is_gone_leaves_the_page_as_it_was(demo: str, visit: Visit) -> None:
     with visit(demo) as somebody:
         page = somebody.open("#/ask?thread=0123456789abcdef0123456789abcdef")
@@ -388,39 +365,22 @@ def test_a_screen_that_breaks_leaves_the_rest_of_the_page(demo: str, visit: Visi
         somebody.errors.clear()
 
 
-@pytest.mark.nightly
-def test_the_page_says_when_the_server_is_away_and_when_it_is_back(demo: str, visit: Visit) -> None:
-    with visit(demo) as somebody:
-        page = somebody.open("#/people")
-        expect(page.get_by_label("About you")).to_be_enabled()
-        page.route("**/api/v1/**", lambda route: route.abort())
-        page.get_by_label("About you").fill("I row.")
-        page.get_by_role("button", name="Save").click()
-        notice = page.locator(".offline").get_by_text("The server cannot be reached")
-        expect(notice).to_be_visible()
-        expect(page.get_by_label("About you")).to_have_value("I row.")
-        page.unroute("**/api/v1/**")
-        expect(notice).to_have_count(0)
-        assert all("ERR_FAILED" in error for error in somebody.errors)
-        somebody.errors.clear()
-
-
-@pytest.mark.parametrize(
-    ("type_", "said"),
-    [("too_often", "Versuchen Sie es in 120 Minuten noch einmal."), ("unheard_of", "Own words.")],
-)
 def test_what_the_server_tells_apart_is_said_in_german_and_all_else_in_its_own_words(
-    demo: str, visit: Visit, type_: str, said: str
+    demo: str, visit: Visit
 ) -> None:
-    refused = {"type": type_, "title": "Too Many Requests", "status": 429, "detail": "Own words."}
-    later = {"Retry-After": "7200"}
+    told = {"too_often": "Versuchen Sie es in 120 Minuten noch einmal.", "unheard_of": "Own words."}
+    refused = {"title": "Too Many Requests", "status": 429, "detail": "Own words."}
+    coming = [refused | {"type": type_} for type_ in told]
     with visit(demo, language="de") as somebody:
         page = somebody.open()
         page.route(
-            "**/ask/events", lambda route: route.fulfill(status=429, json=refused, headers=later), times=1
+            "**/ask/events",
+            lambda route: route.fulfill(status=429, json=coming.pop(0), headers={"Retry-After": "7200"}),
+            times=2,
         )
-        call(page, "ask/conversation.js", "ask", "samples", "How long is the Long Wall?")
-        expect(page.get_by_role("article").get_by_role("alert")).to_contain_text(said)
+        for said in told.values():
+            call(page, "ask/conversation.js", "ask", "samples", "How long is the Long Wall?")
+            expect(page.get_by_role("article").last.get_by_role("alert")).to_contain_text(said)
         forgive(somebody, 429)
 
 

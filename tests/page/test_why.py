@@ -327,31 +327,3 @@ def test_what_two_answers_share_is_marked_in_both_of_them(demo: str, visit: Visi
         columns = page.get_by_role("region", name="Two ways to answer").get_by_role("article")
         expect(columns.get_by_text("in both", exact=True)).to_have_count(2)
         expect(page.get_by_text("only here", exact=True)).to_have_count(0)
-
-
-@pytest.mark.nightly
-def test_a_vote_is_thanked_for_above_the_composer(demo: str, visit: Visit) -> None:
-    with visit(demo, width="phone") as somebody:
-        page = somebody.open("#/ask")
-        ask(page, PLAIN)
-        good = page.get_by_role("button", name="Good answer")
-        good.click()
-        thanks = page.get_by_text("Your vote is kept.").bounding_box()
-        composer = page.locator(".composer").bounding_box()
-        assert thanks and composer and thanks["y"] + thanks["height"] <= composer["y"]
-        good.click()
-        expect(good).to_have_attribute("aria-pressed", "false")
-
-
-@pytest.mark.nightly
-def test_no_word_of_the_table_of_passages_is_broken(demo: str, visit: Visit) -> None:
-    with visit(demo, width="phone") as somebody:
-        page = somebody.open("#/ask")
-        ask(page, PLAIN)
-        open_why(page)
-        heads = page.locator("details[open] th").filter(has_text="Both")
-        lines = heads.evaluate(
-            "head => { const range = new Range(); range.selectNodeContents(head);"
-            " return range.getClientRects().length }"
-        )
-        assert lines == 1
