@@ -39,11 +39,6 @@ def test_what_is_unchanged_changed_and_gone_is_told(run: Run, notes: Path) -> No
     assert "1 added, 1 updated, 1 removed" in run("index", notes).stdout
 
 
-def test_json_is_one_object(run: Run, notes: Path) -> None:
-    report = parsed(run("index", notes, "--json"))
-    assert (report["added"], report["chunks"], report["failed"]) == (2, 2, [])
-
-
 def test_what_vanished_is_kept_where_asked(run: Run, notes: Path) -> None:
     run("index", notes)
     (notes / "two.txt").unlink()

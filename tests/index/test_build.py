@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from langchain_core.documents import Document
 
-from adaptive_rag.errors import ConfigurationError, IndexingError, IndexMismatchError
+from adaptive_rag.errors import ConfigurationError, IndexMismatchError
 from adaptive_rag.index import Index, Progress
 from adaptive_rag.ingest import extract_text
 from tests.index.made import HashEmbeddings, build, open_index, texts_in, write_files
@@ -25,13 +25,6 @@ def docs(tmp_path: Path) -> Path:
 def kb(docs: Path, new_kb: Path) -> Path:
     build(docs, new_kb)
     return new_kb
-
-
-def test_a_folder_becomes_an_index(docs: Path, new_kb: Path) -> None:
-    report = build(docs, new_kb)
-    assert (report.added, report.updated, report.removed, report.failed) == (3, 0, 0, [])
-    assert report.chunks == report.total_chunks == 3
-    assert texts_in(new_kb) == sorted(TIDES.values())
 
 
 def test_unchanged_files_are_neither_read_nor_embedded(
@@ -57,13 +50,6 @@ def test_a_touched_file_is_hashed_once_and_not_embedded(docs: Path, kb: Path) ->
     sources = json.loads((kb / "manifest.json").read_text())["sources"]
     stamps = {Path(name).name: record["mtime_ns"] for name, record in sources.items()}
     assert stamps["sun.txt"] == (docs / "sun.txt").stat().st_mtime_ns
-
-
-def test_a_changed_file_replaces_its_chunks(docs: Path, kb: Path) -> None:
-    write_files(docs, {"sun.txt": "The sun is far."})
-    report = build(docs, kb)
-    assert (report.added, report.updated, report.unchanged) == (0, 1, 2)
-    assert texts_in(kb) == sorted([TIDES["moon.txt"], "The sun is far.", TIDES["wind.txt"]])
 
 
 def test_a_change_that_keeps_size_and_time_is_seen_where_the_file_was_fresh(tmp_path: Path) -> None:
@@ -185,22 +171,6 @@ def test_a_bad_file_is_reported_and_others_are_indexed_and_one_that_turns_bad_ke
     (docs / "sun.txt").write_bytes(b"")
     assert len(build(docs, new_kb).failed) == 2
     assert TIDES["sun.txt"] in texts_in(new_kb)
-
-
-@pytest.mark.parametrize(
-    ("name", "error", "said"),
-    [
-        ("bad.pdf", IndexingError, r"No document could be read: .*bad\.pdf"),
-        ("nowhere", ConfigurationError, "does not exist"),
-    ],
-)
-def test_nothing_readable_is_an_error_and_leaves_no_folder(
-    tmp_path: Path, name: str, error: type[Exception], said: str
-) -> None:
-    (tmp_path / "bad.pdf").write_bytes(b"not a pdf")
-    with pytest.raises(error, match=said):
-        build(tmp_path / name, tmp_path / "kb")
-    assert not (tmp_path / "kb").exists()
 
 
 def test_other_settings_are_refused_with_both_and_the_command_that_mends(docs: Path, kb: Path) -> None:

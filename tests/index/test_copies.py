@@ -109,6 +109,7 @@ def test_a_copy_with_a_new_time_stamp_takes_over(docs: Path, kb: Path) -> None:
     assert is_whole(kb)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("changed", ["a.txt", "c.txt"])
 def test_of_two_copies_one_may_change_and_change_back(docs: Path, kb: Path, changed: str) -> None:
     write_files(docs, {changed: "The sun pulls less."})
@@ -178,6 +179,7 @@ def test_source_code_under_another_name_has_that_name_in_its_sections(here: Path
     assert sections == ["one.py", "two.py"]
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("kept", [["a.txt", "c.txt"], ["c.txt"], ["a.txt"], []])
 def test_a_damaged_index_with_copies_is_mended(docs: Path, kb: Path, kept: list[str]) -> None:
     for name in {"a.txt", "c.txt"} - set(kept):

@@ -115,15 +115,12 @@ def kill_and_complete(docs: Path, kb: Any, when: str, target: str) -> None:
     assert found(open_index(kb), ["new note 8"], limit=1)[0][0] == NEW["8.txt"]
 
 
-def test_a_killed_first_run_is_completed_by_the_next(docs: Path, new_kb: Path) -> None:
+def test_a_killed_first_run_is_completed_by_the_next_which_embeds_nothing_again(
+    docs: Path, new_kb: Path
+) -> None:
     assert run_python(SCRIPT, *MOMENTS[2], 1, docs, new_kb).returncode == -signal.SIGKILL
-    build(docs, new_kb)
-    assert texts_in(new_kb) == sorted(OLD.values())
-
-
-def test_what_a_killed_run_embedded_is_not_embedded_again(docs: Path, new_kb: Path) -> None:
-    run_python(SCRIPT, *MOMENTS[0], 1, docs, new_kb)
     assert build(docs, new_kb).texts_embedded == 0
+    assert texts_in(new_kb) == sorted(OLD.values())
 
 
 def test_an_interrupted_run_keeps_what_is_complete_and_says_how_to_go_on(

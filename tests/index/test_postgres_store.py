@@ -42,7 +42,7 @@ from adaptive_rag.index.sources import list_sources, read_chunks, remove_sources
 from adaptive_rag.ingest import SourceText
 from adaptive_rag.query.spelling import correct_spelling
 from adaptive_rag.samples import SAMPLE_QUESTIONS, samples_path
-from adaptive_rag.source import ChunkSource, FiltersChunks, HoldsWords, ListsChunks, ListsSources, SpellsWords
+from adaptive_rag.source import HoldsWords, SpellsWords
 from adaptive_rag.where import read_where
 from tests.cli.conftest import Run, parsed, run  # noqa: F401
 from tests.index.made import HashEmbeddings, build, open_index, texts_in, write_files
@@ -95,13 +95,6 @@ def index(shared: str) -> PostgresIndex:
     address = f"{shared}&table=notes"
     build(notes(), address)
     return open_index(address)
-
-
-def test_it_is_what_a_source_can_be(index: PostgresIndex) -> None:
-    for protocol in (ChunkSource, ListsChunks, ListsSources, FiltersChunks):
-        assert isinstance(index, protocol)
-    assert (len(index), len(index.sources())) == (CHUNKS, 20)
-    assert index.sources()["00.txt"] == CHUNKS // 20
 
 
 def test_the_best_by_vector_and_by_words_are_found_with_both_scores(index: PostgresIndex) -> None:
@@ -625,27 +618,6 @@ def test_the_shell_does_with_it_what_it_does_with_a_folder(run: Run, kb: str, tm
     assert run("remove", "two.txt", "--index", kb).exit_code == 0
     found = parsed(run("search", "quay", "--index", kb, "--json"))["documents"]
     assert [hit["text"] for hit in found] == ["The siren sounds at noon."]
-
-
-def test_langchains_own_store_opens_the_table(database: str) -> None:
-    from langchain_postgres import PGEngine, PGVectorStore
-    from langchain_postgres.v2.hybrid_search_config import HybridSearchConfig
-    from psycopg import AsyncConnection
-
-    build(notes()[:40], database)
-    engine = PGEngine.from_connection_string(
-        "postgresql+psycopg://", async_creator=lambda: AsyncConnection.connect(database)
-    )
-    limits = {"primary_top_k": 5, "secondary_top_k": 5}
-    hybrid = HybridSearchConfig(tsv_column="content_tsv", fts_query="note 7", **limits)
-    options: Any = {"metadata_columns": ["source"], "hybrid_search_config": hybrid}
-    store = PGVectorStore.create_sync(engine, HashEmbeddings(), "adaptive_rag_chunks_1", **options)
-    found = store.similarity_search("note 7", k=5)
-    assert any(hit.page_content.endswith("note 7") and hit.metadata["source"] == "07.txt" for hit in found)
-    assert {"number", "day"} <= found[0].metadata.keys()
-    rag = AdaptiveRAG(retriever=store, embeddings=HashEmbeddings())
-    assert rag.invoke("What is note 7?")["documents"]
-    asyncio.run(engine.close())
 
 
 def test_several_indexes_lie_in_one_database(database: str) -> None:

@@ -25,7 +25,6 @@ from adaptive_rag.index import Index, ShardedIndex, describe, describe_fields
 from adaptive_rag.index.cache import EmbeddingCache
 from adaptive_rag.index.index import open_source
 from adaptive_rag.index.sharding.layout import shard_of
-from adaptive_rag.index.sharding.shard import count_words
 from adaptive_rag.index.sources import list_sources, remove_sources
 from adaptive_rag.source import ChunkSource
 from adaptive_rag.state import Candidate
@@ -331,12 +330,6 @@ def test_the_shell_makes_asks_and_lists_shards(tmp_path: Path) -> None:
     assert "docs/a.txt" in run("search", "sea wall")
     assert "docs/b.txt" in run("list")
     assert "shards" in run("info")
-
-
-def test_lengths_and_times_are_those_of_the_word_index() -> None:
-    texts = ["wall", "the wall being of walls", "a very high wall, because of the tide", "Wall wall wall"]
-    lengths, times = count_words(texts, "wall")
-    assert (lengths.tolist(), times.tolist()) == ([1, 2, 5, 3], [1, 2, 1, 3])
 
 
 @pytest.mark.parametrize(
