@@ -24,12 +24,13 @@ def meddle(monkeypatch):
     return install
 
 
-@pytest.mark.parametrize("suffix", list_suffixes().split(", "))
-def test_an_empty_file_says_so_whatever_its_kind(tmp_path, suffix):
-    path = tmp_path / f"a{suffix}"
-    path.touch()
-    with pytest.raises(IndexingError, match="is empty: it has 0 bytes"):
-        extract_text(path)
+def test_an_empty_file_says_so_whatever_its_kind(tmp_path):
+    for suffix in list_suffixes().split(", "):
+        path = tmp_path / f"a{suffix}"
+        path.touch()
+        with pytest.raises(IndexingError) as error:
+            extract_text(path)
+        assert "is empty: it has 0 bytes" in str(error.value), suffix
 
 
 def test_a_file_that_vanishes_while_it_is_read_is_reported(tmp_path, meddle):

@@ -295,6 +295,7 @@ async def leave_two_threads() -> None:
     to_thread.current_default_thread_limiter().total_tokens = 2
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("deleted", ["a.md", "b.md"])
 def test_a_copy_of_a_deleted_document_answers_under_its_own_name(client: TestClient, deleted: str) -> None:
     rows = upload(client, {"a.md": FERRY, "b.md": FERRY, "tides.md": TIDE}).json()["documents"]

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
+from adaptive_rag.llm import exchange
 from adaptive_rag.server.settings import read_server_settings
 from adaptive_rag.server.tracing import trace_to_collector
 from tests.echo_server import KEY, PASSWORD, EchoServer, echoing, forms_of
@@ -77,6 +78,7 @@ def test_no_door_shows_a_secret_whatever_the_models_server_does(
 ) -> None:
     address = echo.address.replace(str(echo.server_port), "9") if fault == "gone" else echo.address
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", echo.collector)
+    monkeypatch.setattr(exchange, "BACKOFF", 0.001)
     echo.fault = fault.partition(" to ")[0]
     given: dict[str, Any] = {"budget": {"deadline_s": 5}}
     is_stored = "stored" in fault
