@@ -1,9 +1,9 @@
-"""The reader's network: an encoder, which starts as the shipped MiniLM, with small heads."""
+"""The reader's network: an encoder, which starts as a cross-encoder for relevance, with small heads."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -13,13 +13,13 @@ from onnx import numpy_helper
 from torch import Tensor, nn
 from torch.nn import functional
 
-# The size of all-MiniLM-L6-v2: layers, width, attention heads, inner width, vocabulary, positions.
-LAYERS, WIDTH, HEADS, INNER, WORDS, POSITIONS = 6, 384, 12, 1536, 30522, 512
+# The size of MiniLM-L12: layers, width, attention heads, inner width, vocabulary, positions.
+LAYERS, WIDTH, HEADS, INNER, WORDS, POSITIONS = 12, 384, 12, 1536, 30522, 512
 _EPSILON = 1e-12
 # Is added to the attention to padding.
 _MASKED = -1e4
-# The names of matrices in an ONNX file: in that of MiniLM, and in one that `export.py` wrote.
-_MATRIX, _QUANTIZED = re.compile(r"val_(\d+)_q"), re.compile(r"val_(\d+)_quantized")
+# The names of matrices in an ONNX file: in that of the cross-encoder, and in one that `export.py` wrote.
+_MATRIX, _EXPORTED = re.compile(r"onnx::MatMul_(\d+)_quantized"), re.compile(r"val_(\d+)_quantized")
 # The matrices of a layer, in the order in which they are applied.
 MATRICES = ("query", "key", "value", "out", "inner", "outer")
 
@@ -55,7 +55,7 @@ class Layer(nn.Module):
 
 
 class Encoder(nn.Module):
-    """BERT in the size of all-MiniLM-L6-v2."""
+    """BERT in the size of MiniLM-L12."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -79,8 +79,7 @@ class Reader(nn.Module):
 
     `spans` is (texts, 1 + sentences, tokens): the weights of the tokens in the mean of the query, and then of
     each sentence. The score of a sentence is a logit in a choice among all sentences of a question's passages
-    and "none", whose logit is 0. Before training it depends on the cosine of the two means, for which MiniLM
-    was trained.
+    and "none", whose logit is 0. Before training it depends on the cosine of the two means.
     """
 
     def __init__(self, encoder: Encoder) -> None:
@@ -88,7 +87,7 @@ class Reader(nn.Module):
         self.encoder = encoder
         self.sentence, self.side = nn.Linear(3 * WIDTH, 1), nn.Linear(3 * WIDTH, 3)
         self.passage, self.claim = nn.Linear(2 * WIDTH, 2), nn.Linear(2 * WIDTH, 3)
-        self.cosine = nn.Parameter(torch.tensor([10.0, -8.0]))
+        self.cosine = nn.Parameter(torch.tensor([3.0, -3.0]))
         self.dropout = nn.Dropout(0.1)
 
     def forward(
@@ -106,23 +105,9 @@ class Reader(nn.Module):
         return scores, self.passage(text), self.claim(text), self.side(pairs)
 
 
-def load_minilm(model: Path) -> Encoder:
-    """Return the encoder of the shipped MiniLM, whose weights are int8 values with scales."""
+def load_cross_encoder(model: Path) -> Encoder:
+    """Return the encoder of a quantized ms-marco-MiniLM-L-12-v2, without its pooler and classifier."""
     initializers = _read_initializers(model)
-
-    def dequantize(name: str) -> Tensor:
-        values = initializers[f"{name}_q"].astype(np.float32)
-        return torch.from_numpy(values * initializers[f"{name}_scale"])
-
-    def read(name: str) -> Tensor:
-        return torch.from_numpy(initializers[f"inner.{name}"].copy())
-
-    weights = {
-        "words.weight": dequantize("inner.embeddings.word_embeddings.weight"),
-        "positions.weight": dequantize("inner.embeddings.position_embeddings.weight"),
-        "types.weight": read("embeddings.token_type_embeddings.weight"),
-        **{f"norm.{kind}": read(f"embeddings.LayerNorm.{kind}") for kind in ("weight", "bias")},
-    }
     names_in_file = {
         "query": "attention.self.query",
         "key": "attention.self.key",
@@ -131,16 +116,25 @@ def load_minilm(model: Path) -> Encoder:
         "inner": "intermediate.dense",
         "outer": "output.dense",
     }
+    weights = {
+        f"{name}.weight": _dequantize(initializers, f"bert.embeddings.{name_in_file}_embeddings.weight")
+        for name, name_in_file in (("words", "word"), ("positions", "position"), ("types", "token_type"))
+    }
+
+    def read(name: str, name_in_file: str) -> None:
+        for kind in ("weight", "bias") if "LayerNorm" in name_in_file else ("bias",):
+            weights[f"{name}.{kind}"] = torch.from_numpy(initializers[f"bert.{name_in_file}.{kind}"].copy())
+
+    read("norm", "embeddings.LayerNorm")
     numbers = iter(_matrix_numbers(initializers, _MATRIX))
     for layer in range(LAYERS):
         prefix = f"encoder.layer.{layer}"
         for name in MATRICES:
-            matrix = dequantize(f"val_{next(numbers)}")
+            matrix = _dequantize(initializers, f"onnx::MatMul_{next(numbers)}")
             weights[f"layers.{layer}.{name}.weight"] = matrix.T.contiguous()
-            weights[f"layers.{layer}.{name}.bias"] = read(f"{prefix}.{names_in_file[name]}.bias")
-        for name, norm in (("attention_norm", "attention.output"), ("norm", "output")):
-            for kind in ("weight", "bias"):
-                weights[f"layers.{layer}.{name}.{kind}"] = read(f"{prefix}.{norm}.LayerNorm.{kind}")
+            read(f"layers.{layer}.{name}", f"{prefix}.{names_in_file[name]}")
+        read(f"layers.{layer}.attention_norm", f"{prefix}.attention.output.LayerNorm")
+        read(f"layers.{layer}.norm", f"{prefix}.output.LayerNorm")
     encoder = Encoder()
     encoder.load_state_dict(weights)
     return encoder
@@ -149,17 +143,11 @@ def load_minilm(model: Path) -> Encoder:
 def load_exported(model: Path) -> Reader:
     """Return the reader of a file that `export.py` wrote: int8 weights with zero points and scales."""
     initializers = _read_initializers(model)
-
-    def dequantize(name: str) -> Tensor:
-        values = initializers[f"{name}_quantized"].astype(np.float32)
-        zero = initializers[f"{name}_zero_point"].astype(np.float32)
-        return torch.from_numpy((values - zero) * initializers[f"{name}_scale"])
-
     reader = Reader(Encoder())
     names = [f"encoder.layers.{layer}.{name}.weight" for layer in range(LAYERS) for name in MATRICES]
-    numbers = _matrix_numbers(initializers, _QUANTIZED)
+    numbers = _matrix_numbers(initializers, _EXPORTED)
     weights = {
-        name: dequantize(f"val_{number}").T.contiguous()
+        name: _dequantize(initializers, f"val_{number}").T.contiguous()
         for name, number in zip([*names, "sentence.weight", "side.weight"], numbers, strict=True)
     }
     weights["cosine"] = torch.tensor([float(initializers[name]) for name in ("select", "select_1")])
@@ -167,7 +155,7 @@ def load_exported(model: Path) -> Reader:
         if name in initializers:
             weights[name] = torch.from_numpy(initializers[name].copy())
         elif name not in weights:
-            matrix = dequantize(name)
+            matrix = _dequantize(initializers, name)
             weights[name] = matrix.T.contiguous() if name.startswith(("passage", "claim")) else matrix
     reader.load_state_dict(weights)
     return reader
@@ -177,6 +165,13 @@ def _read_initializers(model: Path) -> dict[str, np.ndarray]:
     """Return the arrays of an ONNX file by their names."""
     graph = onnx.load(str(model)).graph
     return {initializer.name: numpy_helper.to_array(initializer) for initializer in graph.initializer}
+
+
+def _dequantize(initializers: Mapping[str, np.ndarray], name: str) -> Tensor:
+    """Return a quantized array as numbers: its int8 values less their zero point, times their scale."""
+    values = initializers[f"{name}_quantized"].astype(np.float32)
+    zero = initializers[f"{name}_zero_point"].astype(np.float32)
+    return torch.from_numpy((values - zero) * initializers[f"{name}_scale"])
 
 
 def _matrix_numbers(names: Iterable[str], pattern: re.Pattern[str]) -> list[int]:

