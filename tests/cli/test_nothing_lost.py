@@ -40,6 +40,7 @@ CALLS: dict[str, list[list[str]]] = {
     "settings": [[]],
     "doctor": [[], ["--server", "--data", "data"]],
     "eval": [["missing.jsonl"]],
+    "ontology": [["missing.yaml"]],
     "backup": [["all.tar", "--data", "data"]],
     "restore": [["all.tar", "--data", "data"], ["all.tar", "--data", "restored", "--key", "data/backup.key"]],
     "move-aside": [["--data", "data"]],

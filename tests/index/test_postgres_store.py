@@ -43,6 +43,7 @@ from adaptive_rag.ingest import SourceText
 from adaptive_rag.query.spelling import correct_spelling
 from adaptive_rag.samples import SAMPLE_QUESTIONS, samples_path
 from adaptive_rag.source import HoldsWords, SpellsWords
+from adaptive_rag.text.markers import MARKER
 from adaptive_rag.where import read_where
 from tests.cli.conftest import Run, parsed, run  # noqa: F401
 from tests.index.made import HashEmbeddings, build, open_index, texts_in, write_files
@@ -575,7 +576,8 @@ def test_the_whole_graph_answers_from_it_as_from_a_folder(samples: tuple[str, Pa
         state: Any = {"question": question.question, "user_context": question.user_context}
         answer, same = in_database.invoke(state), asyncio.run(in_database.ainvoke(state))
         assert answer["answer"] == same["answer"] and answer["citations"]
-        assert answer["answer"] == in_folder.invoke(state)["answer"]
+        # Passages of nearly the same rank may have another order there, and so another number.
+        assert MARKER.sub("", answer["answer"]) == MARKER.sub("", in_folder.invoke(state)["answer"])
         assert "postgres:" not in json.dumps(answer["trace"], default=str)
     narrowed = AdaptiveRAG(address, where="kind = csv").invoke("When are the sirens tested?")
     assert {citation["source"].rpartition(".")[2] for citation in narrowed["citations"]} == {"csv"}
