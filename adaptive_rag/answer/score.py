@@ -32,13 +32,13 @@ CLEAR_TONE = 0.1
 class SideWeights(NamedTuple):
     """Weights that combine the reader's probabilities of the sides with the tone; see training/sides.py."""
 
-    reader: float = 0.74
+    reader: float = 0.48
     """The factor of the logarithm of the reader's probabilities."""
-    tone: float = 0.25
+    tone: float = 0.46
     """What a clear tone adds to one side and takes from the other."""
-    favour: float = -0.08
+    favour: float = 0.09
     """What is added to for."""
-    neither: float = -0.20
+    neither: float = -0.50
     """What is added to neither."""
 
 

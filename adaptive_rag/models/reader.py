@@ -34,7 +34,7 @@ from adaptive_rag.text.vectors import Scores, softmax
 from adaptive_rag.text.words import coverage, terms, weighted_terms
 
 SHIPPED = "local:reader"
-SHIPPED_SHA256 = "71720593121f32d60d03e8c8e5ffef135e88829d83059cb4ae05d092f5e68603"
+SHIPPED_SHA256 = "57d9ce9b9b42443cfdec34c3b32ffcdcdc00c09b33e6068c5854cdc82b72280c"
 NETWORK = Path(__file__).parent / "minilm" / "reader.onnx"
 TOKENIZER = NETWORK.with_name("tokenizer.json")
 MAX_TOKENS = 320
