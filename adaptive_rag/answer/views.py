@@ -32,10 +32,6 @@ VIEW_SHARE = 0.01
 # question: a chunk of minutes holds what was said on other items too. From .6 on, words such as "parents" and
 # "residents" leave only one speaker (`benchmarks.typed_questions`).
 SUBJECT_SHARE = 0.5
-# The probability from which a sentence is put under the heading of a side. One in a hundred sentences of
-# ordinary documents reaches it, and all of these are right; from .6 on half of them are, and .77 of the views
-# of opinion_perspectrum (`python -m training.sides`).
-SURE_SIDE = 0.75
 # Maximum number of words in the answer to a debate, without the names. With 150, a third of the answers to
 # the opinion questions of `benchmarks.typed_questions` are too long.
 DEBATE_WORDS = 120
@@ -171,9 +167,7 @@ def _arrange(
     request: AnswerRequest, chosen: Sequence[AnswerSentence], scored: ScoredSentences
 ) -> list[Block]:
     """Return a block for each side of the chosen sentences, the first one with the opening of the answer."""
-    probabilities = request.side_probabilities
-    is_sure = probabilities[:, :NEITHER].max(axis=1, initial=0.0) >= SURE_SIDE
-    sides = _sides_of(chosen, scored, np.where(is_sure, request.clear_sides, NEITHER))
+    sides = _sides_of(chosen, scored, request.clear_sides)
     headings: list[tuple[int, Phrase | str]] = [(NEITHER, "")]
     headings += [(column, say_heading(f"side_{side}")) for side, column in COLUMNS.items()]
     blocks = [

@@ -37,9 +37,8 @@ def test_each_side_has_its_views() -> None:
     assert neither.startswith("- Cy Marsh: “I have no opinion")
 
 
-def test_what_probably_takes_a_side_stands_under_no_heading(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("adaptive_rag.answer.views.SURE_SIDE", 0.99)
-    text = answer(FERRY)
+def test_what_probably_takes_a_side_stands_under_no_heading() -> None:
+    text = answer(FERRY, sides={"glad": "leans for", "wakes": "leans against"})
     assert "**" not in text and "Ann Reed" in text and "Bo Lund" in text
 
 
