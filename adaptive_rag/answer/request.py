@@ -34,8 +34,8 @@ from adaptive_rag.text.vectors import Scores
 Extent = Literal["sentence", "paragraph"]
 # The columns of `AnswerRequest.side_probabilities`.
 AGAINST, FOR, NEITHER = range(3)
-# The probability from which a sentence clearly takes a side. One in a hundred sentences of ordinary documents
-# reaches it, and all of these are right; of those from .6 on half are, and .77 of the views of
+# The probability from which a sentence clearly takes a side. Of 440 sentences of ordinary documents one in a
+# hundred reaches it, and these are right; of those from .6 on half are, and .77 of the views of
 # opinion_perspectrum (`python -m training.sides`).
 CLEAR_SIDE = 0.75
 # Minimum number of speakers in a debate.

@@ -166,7 +166,7 @@ def items_of(
             example.get("kind", ""),
         )
     yield from _claims_of(encoder, passages, index, draw)
-    yield from sides_of(encoder, row)
+    yield from _sides_of(encoder, row)
 
 
 def _claims_of(encoder: PairEncoder, passages: Passages, index: int, draw: random.Random) -> Iterator[Claim]:
@@ -234,7 +234,7 @@ def _normalise(text: str) -> str:
     return " ".join(text.casefold().split())
 
 
-def sides_of(encoder: PairEncoder, row: Row) -> Iterator[Sides]:
+def _sides_of(encoder: PairEncoder, row: Row) -> Iterator[Sides]:
     """Yield an item for each proposal of a passage's row."""
     for proposal in dict.fromkeys(example["proposal"] for example in row["sides"]):
         reading, spans = encoder.pair("proposal", proposal, passage_of(row))
