@@ -193,8 +193,10 @@ def _first_needed(sentences: Sequence[AnswerSentence], index: int) -> int:
     first = max(0, index - PREDECESSORS)
     while index > first:
         before = sentences[index - 1]
+        # "No." is the answer, and the sentence after it the reason.
+        is_reply = before.is_reply and before.word_count < MIN_WORDS and sentences[index].continues(before)
         is_needed = sentences[index].refers_back or cancels(before.text)
-        if not is_needed or not sentences[index].follows(before) or before.quality == 0:
+        if not is_reply and not (is_needed and sentences[index].follows(before) and before.quality > 0):
             break
         index -= 1
     return index

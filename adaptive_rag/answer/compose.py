@@ -12,7 +12,7 @@ from adaptive_rag.answer.choose import choose
 from adaptive_rag.answer.evidence import NEAR, Evidence, judge_evidence
 from adaptive_rag.answer.grading import has_value
 from adaptive_rag.answer.links import keep_own_links
-from adaptive_rag.answer.named import names_section, telling_heading
+from adaptive_rag.answer.named import heading_needed, names_section, telling_heading
 from adaptive_rag.answer.outline import paragraph_at, read_outline
 from adaptive_rag.answer.passages import cite_span
 from adaptive_rag.answer.quotes import readable
@@ -228,7 +228,8 @@ def _write_quote(
     """Return the text of a quote, in quotation marks if its speaker is known.
 
     Several list items are written on separate lines, below the heading of their list; a single one follows
-    its heading where the question names its section. If `named`, the speaker's name comes first.
+    its heading where the question names its section. A sentence follows its heading if it answers only
+    together with it. If `named`, the speaker's name comes first.
     """
     first = quote[0]
     has_items = sum(sentence.is_list_item for sentence in quote) > 1
@@ -237,6 +238,8 @@ def _write_quote(
     heading = _heading_of(request, first) if first.is_list_item and needs_heading else ""
     if first.is_list_item and (asked := telling_heading(request.question, passage, first.start)):
         heading = respell_markers(asked)
+    elif not (heading or first.cells or speaker):
+        heading = respell_markers(heading_needed(request.question, passage, quote))
     text = heading if heading.endswith("?") else heading and f"{heading}:"
     for sentence in quote:
         mark = f"\n{sentence.list_mark} " if has_items and sentence.is_list_item else " "

@@ -18,7 +18,7 @@ from adaptive_rag.answer.score import ScoredSentences
 from adaptive_rag.answer.sentences import AnswerSentence
 from adaptive_rag.state import Candidate
 from adaptive_rag.text.places import section_at
-from adaptive_rag.text.words import STOP_WORDS
+from adaptive_rag.text.words import STOP_WORDS, terms
 
 # Words of questions that name one thing and ask for others: "newer than 2.3.0", "from 2.3.0 to 2.4.0",
 # "Is P-100 the cheapest?"
@@ -35,9 +35,12 @@ _CODE = re.compile(r"(?=.*[\d_/])(?:[^\W\d]|/)\S*")
 _NUMBER = re.compile(r"(?:(?P<word>[^\W\d_]+) )?(?P<number>[\w.:-]*\d(?:[\w.:-]*\w)?)")
 # A number that is a name without the word before it: "2.4.0", "2026-03-14", "v2"; not "2.4" or "10am"
 _DISTINCT = re.compile(r"\d+(?:[.-]\w+){2,}|[^\W\d_][\w-]*\d[\w.-]*")
-# Questions that a heading may answer: "which release", "when"
+# Questions that a heading may answer: "which release", "when", "who"
 _WHICH = re.compile(r"\b(?:which|(?:in|with|since|by) what) (\w+)", re.IGNORECASE)
 _WHEN = re.compile(r"\bwhen\b", re.IGNORECASE)
+_WHO = re.compile(r"\b(?:who|whom)\b", re.IGNORECASE)
+# "Ada Roil": a heading that may be a person's name
+_NAME = re.compile(r"[^\W\d_][\w.'’-]*(?: [A-Z][\w.'’-]*){1,3}")
 _NUMBERED = re.compile(r"\W*v?\d+\.\d")
 # What questions call a section whose heading begins with a number: "4.2 Fees"
 _SECTION_WORDS = "section clause article chapter part rule step point paragraph".split()
@@ -101,6 +104,22 @@ def telling_heading(question: str, passage: Candidate, start: int) -> str:
         if (is_date and _WHEN.search(question)) or (_NUMBERED.match(heading) and _asks_which(question)):
             return heading if heading == headings[-1] else f"{heading}, {headings[-1]}"
     return ""
+
+
+def heading_needed(question: str, passage: Candidate, quote: Sequence[AnswerSentence]) -> str:
+    """Return the heading of a quote if the quote answers only together with it; "" otherwise.
+
+    "No. We have no room for it." does not say that it is about the toys of "And toys?", nor "Head of the
+    kitchen" that this is "Ada Roil", for whom the question asks.
+    """
+    heading = (section_at(passage, quote[0].start) or "").rpartition(" > ")[2]
+    said = " ".join(sentence.text for sentence in quote)
+    if _WHO.search(question) and _NAME.fullmatch(heading) and heading not in said:
+        return heading
+    if not heading.endswith("?"):
+        return ""
+    is_missing = not set(terms(said)).issuperset(set(terms(heading)).intersection(terms(question)))
+    return heading if quote[0].is_reply or is_missing else ""
 
 
 def _asks_which(question: str) -> bool:

@@ -67,6 +67,8 @@ _REFERS_BACK = re.compile(
 _EARLY_REFERENCE = re.compile(r"^\w[\w-]* \w+ (?:its|their|them|this|these|those|such|his|her|both)\b", re.I)
 # A sentence with more words can be understood alone, even if it refers back.
 _LONGEST_REFERRING = 40
+# The beginning of a reply
+_REPLY = re.compile(r"\W*(?:yes|no|ja|nein)\b", re.IGNORECASE)
 _CONTRACTED_NOT = re.compile(r"n['’]t\b", re.IGNORECASE)
 _CALENDAR = frozenset(map(stem, MONTHS | WEEKDAYS))
 # What stands between a name and its value: "Deposit: EUR 450", "MAX_BODY = 262144", "Total £5.00"
@@ -109,6 +111,11 @@ class AnswerSentence:
             return self.continues_answer
         refers = _REFERS_BACK.match(self.text) or _EARLY_REFERENCE.match(self.text)
         return bool(refers) and self.word_count <= _LONGEST_REFERRING
+
+    @property
+    def is_reply(self) -> bool:
+        """Return whether it begins with yes or no."""
+        return bool(_REPLY.match(self.text))
 
     @property
     def is_list_item(self) -> bool:

@@ -15,7 +15,7 @@ from adaptive_rag.answer.views import by_side
 # broad questions, single sentences need half as many words again as whole paragraphs for the same evidence.
 FACTUAL_STYLE = AnswerStyle(arrange=answer_first, words=60, splits=True)
 ANALYTICAL_STYLE = AnswerStyle(arrange=answer_first, sentences=4, quotes=8, extent="paragraph", words=150)
-OPINION_STYLE = AnswerStyle(arrange=by_side, quotes=6, extent="paragraph", mass=1.0, words=150, views=True)
+OPINION_STYLE = AnswerStyle(arrange=by_side, quotes=6, extent="paragraph", words=150, views=True)
 CONTEXTUAL_STYLE = AnswerStyle(arrange=answer_first, sentences=4, quotes=6, extent="paragraph", words=80)
 
 STYLES: Mapping[str, AnswerStyle] = MappingProxyType(

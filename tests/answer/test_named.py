@@ -126,3 +126,34 @@ def test_a_heading_that_says_which_or_when_is_shown(question: str, heading: str)
     page = candidate(text, metadata={"section_starts": {"0": section}})
     answer = extract_answer(request(question, [page], {"counter": 0.8}))
     assert answer.text == f"{heading}The door counter no longer overflows. [1]"
+
+
+@pytest.mark.parametrize(
+    ("question", "best", "expected"),
+    [
+        ("Are toys ok?", "room", "Do you take toys or clothes? No. We have no room for them. [1]"),
+        ("Can I bring blankets?", "Wool", "Wool is welcome from October on. [1]"),
+        ("Can I bring jam?", "Sealed", "Do you take jam? Sealed jars only. [1]"),
+        ("Who sorts the jam?", "Edda", "Edda Roil sorts the jam on Mondays. [1]"),
+    ],
+)
+def test_a_reply_follows_the_question_above_it(question: str, best: str, expected: str) -> None:
+    parts = {
+        "Do you take toys or clothes?": "No. We have no room for them. Wool is welcome from October on.",
+        "Do you take jam?": "Sealed jars only. Edda Roil sorts the jam on Mondays.",
+    }
+    page = sections(parts)
+    assert extract_answer(request(question, [page], {best: 0.8})).text == expected
+
+
+@pytest.mark.parametrize(
+    ("question", "expected"),
+    [
+        ("Who runs the kitchen?", "Ada Roil: Head of the kitchen since the winter. [1]"),
+        ("Since when is there a head of the kitchen?", "Head of the kitchen since the winter. [1]"),
+    ],
+)
+def test_a_name_above_answers_who(question: str, expected: str) -> None:
+    text = "#### Ada Roil\n\nHead of the kitchen since the winter.\n"
+    page = candidate(text, metadata={"section_starts": {"0": "Our team > Ada Roil"}})
+    assert extract_answer(request(question, [page], {"Head of": 0.6})).text == expected
