@@ -9,6 +9,7 @@ from itertools import zip_longest
 from typing import NamedTuple
 
 from adaptive_rag.state import Chunk
+from adaptive_rag.text.places import section_at
 
 # Maximum number of characters of a heading.
 LONGEST_HEADING = 80
@@ -28,6 +29,8 @@ _HEADING = re.compile(
 )
 _BOLD = re.compile(r"^\*\*([^*\n]+)\*\*$")
 _NUMBER = re.compile(r"\d")
+# The first item of a list: nothing above it is an item of the same list.
+_FIRST_ITEM = re.compile(r"1[.)]\s")
 
 
 class Paragraph(NamedTuple):
@@ -51,14 +54,17 @@ def read_outline(passage: Chunk) -> list[Paragraph]:
         line = piece[0].rstrip()
         match = _HEADING.fullmatch(_BOLD.sub(r"\1", line))
         is_heading = bool(match and next_piece and len(piece[0]) <= LONGEST_HEADING)
+        start = passage["start"] + piece.start()
         if next_piece and _NUMBER.match(line) and _NUMBER.match(next_piece[0]) and not piece["clause"]:
-            is_heading = False  # "1. Unplug it" above "2. Open the lid" is a list item
+            # "1. Unplug it" above "2. Open the lid" is a list item; not "7. Repairs" above "1. Call us"
+            begins_section = (section_at(passage, start) or "").rpartition(" > ")[2] == line
+            is_heading = is_heading and (begins_section or bool(_FIRST_ITEM.match(next_piece[0])))
         if is_below_bold and not line.startswith(("#", "**")):
             is_heading = False  # the text below a bold line may be short: "Behind hall 2"
         is_below_bold = is_heading and bool(_BOLD.match(line))
         if match and is_heading:
             heading = match["title"]
-        outline.append(Paragraph(passage["start"] + piece.start(), heading, is_heading))
+        outline.append(Paragraph(start, heading, is_heading))
     return outline
 
 

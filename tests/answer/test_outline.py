@@ -42,6 +42,22 @@ def test_a_numbered_line_above_its_first_clause_is_a_heading():
     ]
 
 
+def test_a_numbered_heading_above_numbers_is_known_by_its_section_or_by_the_first_of_a_list():
+    note = (
+        "6. Distance\n\nIt falls off.\n\n7. Advice\n\n1. Pay cash.\n2. Deliver.\n\n"
+        "8. Limits\n\n31 per cent is low."
+    )
+    sections = {"0": "Note > 6. Distance", str(note.index("8. Limits")): "Note > 8. Limits"}
+    plain = candidate(note)
+    known = {**plain, "metadata": {"section_starts": sections}}
+
+    def headings(passage):
+        return [p.heading for p in read_outline(passage) if not p.is_heading]
+
+    assert headings(known) == ["Distance", "Advice", "Limits"]
+    assert headings(plain)[:2] == ["Distance", "Advice"]
+
+
 def test_a_marked_heading_may_begin_with_a_small_letter():
     outline = read_outline(candidate("# rowkit\n\nrowkit reads rows of files."))
 
