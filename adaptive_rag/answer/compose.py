@@ -26,6 +26,7 @@ from adaptive_rag.answer.units import CODE_FENCE
 from adaptive_rag.models.onnx import load_minilm
 from adaptive_rag.optional import attempt
 from adaptive_rag.state import Citation, Piece
+from adaptive_rag.text.markdown import without_open_emphasis
 from adaptive_rag.text.markers import respell_markers
 from adaptive_rag.text.phrases import (
     CitedText,
@@ -269,6 +270,6 @@ def _show(request: AnswerRequest, sentence: AnswerSentence, speaker: str | None)
             is_whole = len(line) < LONGEST_VALUE and not following.lstrip()[:1].islower()
             if is_whole and has_value(line) and not _CLOSED.search(line):
                 lines[number] += ";"
-        text = " ".join(" ".join(lines).split())
+        text = without_open_emphasis(" ".join(" ".join(lines).split()))
     # A bracketed number in the sentence itself would look like one of our markers.
     return respell_markers(text)

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from adaptive_rag.answer.links import keep_own_links
 from adaptive_rag.answer.passages import cite_span, text_at
 from adaptive_rag.state import Candidate, Piece
+from adaptive_rag.text.markdown import without_open_emphasis
 from adaptive_rag.text.markers import respell_markers
 from adaptive_rag.text.phrases import CitedText
 
@@ -33,7 +34,7 @@ class WholeAnswer(CitedText):
 
 def readable(text: str) -> str:
     """Return a document's text on one line, without images, tags and what looks like a marker of ours."""
-    return respell_markers(keep_own_links(" ".join(text.split()), None)[0])
+    return respell_markers(keep_own_links(without_open_emphasis(" ".join(text.split())), None)[0])
 
 
 def write_quotes(

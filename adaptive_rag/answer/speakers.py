@@ -70,8 +70,13 @@ def without_label(text: str, speaker: str) -> str:
     own = turn if turn and bare_name(" ".join(turn["label"].split())) == bare_name(speaker) else None
     label = own or _GREETING.match(text) or rating
     words = text[label.end() :] if label else text
-    has_one_quotation_mark = words.startswith(("“", '"')) != words.endswith(("”", '"'))
-    return words.strip('“”"') if has_one_quotation_mark or _QUOTED.fullmatch(words) else words
+    if _QUOTED.fullmatch(words):
+        return words[1:-1]
+    for marks in ("“”", '"'):
+        # A mark that opens or closes in another sentence; not those of '"OK" is not a temperature.'
+        if sum(map(words.count, marks)) == 1:
+            words = words.strip(marks)
+    return words
 
 
 def bare_name(speaker: str) -> str:

@@ -34,6 +34,9 @@ LIST_SIGN = re.compile(r"^[ \t]*(?:[-*•]|\d{1,3}[.)])\s+", re.M)
 # "## Effects", "**no** dredging"; not "#1 of 3", nor "2 ** 3 ** 4".
 _HEADING = re.compile(r"^ {0,3}#{1,6}[ \t]+(\S.*)$", re.M)
 _BOLD = re.compile(r"\*\*(?=\S)((?:[^*\n]|\n(?!\n))+?)(?<=\S)\*\*")
+# "*Ask at the desk." and "They are shut.*", the two halves of one emphasis; not "* a list item", "4* hotel".
+_OPENED = re.compile(r"(?P<mark>\*{1,3}|_)(?=[\"“(]?[^\W\d_a-z])")
+_CLOSED = re.compile(r"(?<=[^\s\d*_])(?P<mark>\*{1,3}|(?<=[.!?…])_)$")
 # A text without any of these contains no code, formula or address.
 _NOT_PROSE = re.compile(r"[`$\\<]|~~~|\][(:]|^(?: {4}|\t)", re.M)
 
@@ -97,6 +100,15 @@ def without_emphasis(text: str) -> str:
     """Remove the marks of headings and bold words from a text, except in code."""
     for pattern in (_HEADING, _BOLD):
         text = sub_in_prose(pattern, lambda match: match[1], text)
+    return text
+
+
+def without_open_emphasis(text: str) -> str:
+    """Remove from a sentence the mark of an emphasis that begins or ends in another sentence."""
+    marks = re.findall(r"[*_]+", text)
+    for match in (_OPENED.match(text), _CLOSED.search(text)):
+        if match and marks.count(match["mark"]) == 1:
+            text = text.removeprefix(match["mark"]) if match.start() == 0 else text[: match.start()]
     return text
 
 

@@ -212,6 +212,21 @@ def test_a_sentence_is_shown_without_its_label_or_salutation():
     assert without_label("The wall: it is old.", "Ann Lee") == "The wall: it is old."
 
 
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("“I am for it.", "I am for it."),
+        ('We must wait."', "We must wait."),
+        ('"I am for it."', "I am for it."),
+        ('“They call it "new".', 'They call it "new".'),
+        ('"OK" is not a temperature.', '"OK" is not a temperature.'),
+        ("They answered “no”", "They answered “no”"),
+    ],
+)
+def test_quotation_marks_are_left_out_only_around_the_words_of_the_speaker(text, shown):
+    assert without_label(text, "Ann Lee") == shown
+
+
 def test_who_answers_speaks_in_a_question_with_its_answer():
     assert message_speaker("Ana: “Are you sad?” Frank: “No. It goes on.”") == "Frank"
     assert message_speaker("Leila (13:31): “marketing says yes”") == "Leila"
