@@ -32,6 +32,9 @@ _SERIAL = re.compile(r"\d \([A-Z]\)$")
 # Row names that need the column's name before them: "3" becomes "Grade 3". A year such as "2021" does not.
 _SERIAL_NAME = re.compile(r"\d{1,3}|[A-Z]")
 _NUMBER = re.compile(r"-?\d+(?:[.,]\d+)*")
+# Column names that are read as part of the value or of the list beside it: "Unit 7, Crossfield Park".
+_MISREAD = re.compile(r"[\d,]")
+_BRACKETS = re.compile(r" \(.*\)")
 
 
 def say_row(cells: Sequence[Cell], question: str) -> str:
@@ -51,10 +54,27 @@ def say_row(cells: Sequence[Cell], question: str) -> str:
     ]
     if any(_NUMBER.fullmatch(value) for _, value in shown):
         shown = [cell for cell in others if cell in shown or cell[0].casefold() in ("unit", "units")]
-    values = ", ".join(_say_cell(*cell) for cell in shown)
+    if not column and _are_compared([cell[0] for cell in others]):
+        values = ", ".join(f"{value} ({name.replace(' (', ', ').removesuffix(')')})" for name, value in shown)
+    else:
+        values = ", ".join(_say_cell(*cell) for cell in shown)
     if _SERIAL_NAME.fullmatch(name) and column[:1].isalpha():
         name = f"{column[:1].upper()}{column[1:]} {name}"
     return f"{name.rstrip(' :')}: {values}" if name and values else name or values
+
+
+def _are_compared(columns: Sequence[str]) -> bool:
+    """Return whether the columns are named things, such as "Tannery Lane (stay)" and "Unit 7, Mill Park".
+
+    Then a word in brackets is no unit. In "D300 (kg)" beside "D400 (kg)" it is one.
+    """
+    names = [_BRACKETS.sub("", column) for column in columns]
+    is_unit = not set(names).intersection(columns)
+    return (
+        any(map(_MISREAD.search, columns))
+        and not is_unit
+        and all(as_word(name)[:1].isupper() for name in names)
+    )
 
 
 def _cells_asked_for(cells: Sequence[Cell], question: str) -> list[Cell]:

@@ -12,6 +12,11 @@ CASSETTE = (
     ("stock", "8"),
     ("weight g", "445"),
 )
+SITES = (
+    ("", "Floor area, m²"), ("Tannery Lane (stay)", "1,150"), ("Unit 7, Mill Park", "2,400"),
+    ("Old Barn", "900"),
+)  # fmt: skip
+WEIGHTS = (("", "Pump"), ("D300, new (kg)", "12"), ("D400 (kg)", "15"))
 MODELS = (("Property", "Weight"), ("D300", "12.8 kg"), ("D300 Pro", "15.6 kg"))
 
 
@@ -72,6 +77,12 @@ MODELS = (("Property", "Weight"), ("D300", "12.8 kg"), ("D300 Pro", "15.6 kg"))
             "Mill: 14.01 (Train 5 (S))",
         ),
         ((("", "Drill"),), "where is the drill", "Drill"),
+        (
+            SITES,
+            "Compare Tannery Lane with Unit 7",
+            "Floor area, m²: 1,150 (Tannery Lane, stay), 2,400 (Unit 7, Mill Park)",
+        ),
+        (WEIGHTS, "How heavy is the pump?", "Pump: 12 kg (D300, new), 15 kg (D400)"),
     ],
 )
 def test_a_row_is_shown_with_the_cells_that_are_asked_for(cells, question, said):
