@@ -20,9 +20,10 @@ from adaptive_rag.cli.output import (
     with_display_names,
 )
 from adaptive_rag.text.languages import label_for
-from adaptive_rag.text.markdown import headings_as_bold, links_as_words
-from adaptive_rag.text.markers import MARKER, iter_markers, write_marker
+from adaptive_rag.text.markdown import find_in_prose, headings_as_bold, links_as_words
+from adaptive_rag.text.markers import MARKER, write_marker
 from adaptive_rag.text.ocr import format_confidence
+from adaptive_rag.text.phrases import number_markers
 from adaptive_rag.text.places import format_other_names, group_by_place
 
 if TYPE_CHECKING:
@@ -30,12 +31,15 @@ if TYPE_CHECKING:
     from adaptive_rag.state import Citation, OutputState, QueryAnalysis, TraceRecord
 
 MARKER_STYLE = "bold blue"
+STYLES = {"marker": MARKER_STYLE, "bold": "bold", "italic": "italic"}
 MAX_QUOTE_LENGTH = 160
 # Nothing that is estimated is shown as certain.
 MAX_CONFIDENCE = 0.99
 
-_BOLD = re.compile(r"\*\*[^*\n]+\*\*")
-_STYLED_PART = re.compile(rf"({MARKER.pattern}|{_BOLD.pattern})")
+_STYLED_PART = re.compile(
+    rf"(?P<marker>{MARKER.pattern})|\*\*(?P<bold>[^*\n]+)\*\*"
+    r"|(?<![\w*])\*(?P<italic>(?=\S)[^*\n]+)(?<=\S)\*(?![\w*])"
+)
 
 
 def print_answer(output: OutputState, seconds: float, context: Context, *, paths: bool = False) -> None:
@@ -44,10 +48,11 @@ def print_answer(output: OutputState, seconds: float, context: Context, *, paths
     Documents are shown by their shortest distinct names, or with `paths` by their full paths.
     """
     print_heading(output["analysis"])
-    print_block(_style_answer(output["answer"]))
+    answer, citations = number_markers(output["answer"], output["citations"])
+    print_block(_style_answer(answer))
     stdout().print()
-    if output["citations"]:
-        _print_citations(with_display_names(output["citations"], context, paths=paths), output["answer"])
+    if citations:
+        _print_citations(with_display_names(citations, context, paths=paths), answer)
         stdout().print()
     cost = sum(record.get("cost", 0.0) for record in output["trace"])
     facts = [
@@ -138,21 +143,18 @@ def _join_values(value: object) -> str:
 def _style_answer(answer: str) -> Text:
     """Render the Markdown of an answer: headings and emphasis in bold, markers in their colour."""
     answer = links_as_words(headings_as_bold(answer))
-    text, position = Text(), 0
-    marker_starts = {marker.start() for marker in iter_markers(answer)}
-    for part in _STYLED_PART.split(answer):
-        is_marker = position in marker_starts and MARKER.fullmatch(part)
-        if _BOLD.fullmatch(part):
-            text.append(part[2:-2], style="bold")
-        else:
-            text.append(part, style=MARKER_STYLE if is_marker else "")
-        position += len(part)
-    return text
+    text, end = Text(), 0
+    for part in find_in_prose(_STYLED_PART, answer):
+        kind = part.lastgroup or ""
+        text.append(answer[end : part.start()])
+        text.append(part[kind], style=STYLES[kind])
+        end = part.end()
+    return text.append(answer[end:])
 
 
 def _print_citations(citations: Sequence[Citation], answer: str) -> None:
     """Print one line for each cited place, and each quote that the answer does not contain word for word."""
-    answer_text = " ".join(answer.split())
+    answer_words = _without_stars(answer)
     # Two cells of a row are quoted with the same span.
     distinct = {(c["marker"], c["source"], c["start"], c["end"]): c for c in citations}
     groups = group_by_place([*distinct.values()])
@@ -168,9 +170,14 @@ def _print_citations(citations: Sequence[Citation], answer: str) -> None:
         details = f"  {spans}{_ocr_note(group)}{f' ({other_names})' if other_names else ''}"
         print_block((write_marker(marker), MARKER_STYLE), f" {place:<{width}}", (details, "dim"), hanging=4)
         for citation in group:
-            if " ".join(citation["quote"].split()) not in answer_text:
+            if _without_stars(citation["quote"]) not in answer_words:
                 quote = shorten(citation["quote"], MAX_QUOTE_LENGTH)
                 print_block(f"“{quote}”", style="italic dim", indent=6)
+
+
+def _without_stars(text: str) -> str:
+    """Return a text on one line without the marks of emphasis, which an answer may have left out."""
+    return " ".join(text.replace("*", "").split())
 
 
 def _ocr_note(citations: Sequence[Citation]) -> str:

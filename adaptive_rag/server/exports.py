@@ -16,8 +16,9 @@ from adaptive_rag.server.conversations import TurnShown
 from adaptive_rag.server.pdf import render_pdf
 from adaptive_rag.server.tables import now
 from adaptive_rag.text.languages import label_for
-from adaptive_rag.text.markdown import is_too_complex, sub_in_prose
-from adaptive_rag.text.markers import MARKER, find_markers, number_of, write_marker
+from adaptive_rag.text.markdown import is_too_complex
+from adaptive_rag.text.markers import write_marker
+from adaptive_rag.text.phrases import number_markers
 from adaptive_rag.text.places import format_place
 from adaptive_rag.text.visible import visible
 
@@ -75,18 +76,12 @@ def _to_line(markdown: str) -> str:
 
 def _renumber_markers(turn: TurnShown) -> tuple[str, list[str]]:
     """Return an answer with its markers numbered from 1, and its sources with their quotes in this order."""
-    cited = [citation["marker"] for citation in turn.citations]
-    used = [marker for marker in find_markers(turn.answer) if marker in cited]
-    numbers = {marker: number for number, marker in enumerate(dict.fromkeys(used + cited), 1)}
-    answer = sub_in_prose(
-        MARKER, lambda mark: write_marker(numbers.get(original := number_of(mark[0]), original)), turn.answer
-    )
+    answer, citations = number_markers(turn.answer, turn.citations)
     sources = []
-    for citation in sorted(turn.citations, key=lambda citation: numbers[citation["marker"]]):
+    for citation in citations:
         page = label_for("place", "page", page=citation["page"]) if citation["page"] is not None else ""
         location = ", ".join(filter(None, (citation["source"], format_place(citation["place"]) or page)))
-        number = write_marker(numbers[citation["marker"]])
-        sources.append(f"{number} {location}: “{citation['quote']}”")
+        sources.append(f"{write_marker(citation['marker'])} {location}: “{citation['quote']}”")
     return answer, sources
 
 

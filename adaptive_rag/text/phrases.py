@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
@@ -9,7 +10,15 @@ from typing import Any, Literal, get_args
 
 from adaptive_rag.state import AnswerPart, Citation, Decision, DecisionKind, Phrase, Piece
 from adaptive_rag.text.languages import fill, load_words
-from adaptive_rag.text.markers import iter_markers, number_of, respell_markers, write_marker
+from adaptive_rag.text.markdown import sub_in_prose
+from adaptive_rag.text.markers import (
+    MARKER,
+    find_markers,
+    iter_markers,
+    number_of,
+    respell_markers,
+    write_marker,
+)
 from adaptive_rag.text.places import format_place
 from adaptive_rag.text.words import terms
 
@@ -132,6 +141,22 @@ def link_markers(text: str, citations: Sequence[Citation]) -> list[Piece]:
         best = max(candidates, key=lambda citation: len(preceding & set(terms(citation["quote"]))))
         pieces += [before, best]
     return [*pieces, text[last:]]
+
+
+def number_markers(text: str, citations: Sequence[Citation]) -> tuple[str, list[Citation]]:
+    """Number the markers of an answer from 1 in the order of the text, and sort its citations by them.
+
+    In the output of the graph, a marker is the number of a passage in `documents`.
+    """
+    cited = [citation["marker"] for citation in citations]
+    used = [marker for marker in find_markers(text) if marker in cited]
+    numbers = {marker: number for number, marker in enumerate(dict.fromkeys(used + cited), 1)}
+    numbered: list[Citation] = [{**each, "marker": numbers[each["marker"]]} for each in citations]
+
+    def write_number(match: re.Match[str]) -> str:
+        return write_marker(numbers.get(number := number_of(match[0]), number))
+
+    return sub_in_prose(MARKER, write_number, text), sorted(numbered, key=lambda each: each["marker"])
 
 
 def parts_of(pieces: Iterable[Piece], citations: Sequence[Citation]) -> list[AnswerPart]:

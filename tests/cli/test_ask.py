@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from adaptive_rag import AdaptiveRAG
+from adaptive_rag.cli.answers import print_answer
 from tests.cli.conftest import Run, parsed
 from tests.ingest.made_scans import note, save_scan
 
@@ -122,6 +124,30 @@ def test_only_the_documents_named_are_asked(run: Run, tmp_path: Path) -> None:
     assert {document["source"] for document in output["documents"]} == {"wall.txt"}
     both = parsed(run("ask", "How long is rye bread baked?", "-d", "wall.txt", "-d", "rye.txt", "--json"))
     assert "75 minutes" in both["answer"]
+
+
+def test_a_name_that_only_the_index_knows_is_answered_with_its_condition(run: Run, tmp_path: Path) -> None:
+    assert run("ask", LONG, "--docs", "wall.txt").stderr.endswith("Give a file, a folder or a pattern.\n")
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "wall.txt").write_text("The sea wall of Saltmere is 2,340 metres long.\n")
+    run("index", "docs")
+    refused = run("ask", LONG, "--docs", "wall.txt")
+    condition = 'source = "docs/wall.txt"'
+    assert refused.exit_code == 1 and f"to search it: --where '{condition}'" in refused.stderr
+    assert parsed(run("ask", LONG, "--where", condition, "--json"))["citations"]
+    assert "The index has" not in run("ask", LONG, "--docs", "gate.txt").stderr
+
+
+def test_the_citations_of_an_answer_are_numbered_from_1(
+    capsys: pytest.CaptureFixture[str], town_index: str
+) -> None:
+    rag = AdaptiveRAG(index=town_index)
+    output = rag.invoke({"question": LONG})
+    quote = output["citations"][0]["quote"]
+    cited = [{**output["citations"][0], "marker": marker} for marker in (4, 2)]
+    print_answer({**output, "answer": f"*{quote}* [4] {quote} [2]", "citations": cited}, 0.1, rag.context)
+    shown = " ".join(capsys.readouterr().out.split())
+    assert f"{quote} [1] {quote} [2] [1] note01.txt" in shown and "“" not in shown
 
 
 def test_long_paths_are_shown_short(run: Run, tmp_path: Path, town_index: str) -> None:

@@ -6,7 +6,15 @@ import pytest
 
 from adaptive_rag import AdaptiveRAG
 from adaptive_rag.index.memory import MemoryIndex
-from adaptive_rag.text.phrases import decide, link_markers, parts_of, say, say_heading, text_of
+from adaptive_rag.text.phrases import (
+    decide,
+    link_markers,
+    number_markers,
+    parts_of,
+    say,
+    say_heading,
+    text_of,
+)
 
 CITED = [
     {"marker": 1, "quote": "The wall is high."},
@@ -67,3 +75,11 @@ def test_an_output_is_plain_data_whose_parts_are_its_answer(question: str) -> No
     assert json.loads(json.dumps(output["parts"])) == output["parts"]
     assert bool(output["citations"]) == any("citation" in part for part in output["parts"])
     assert output["abstained"] == (output["parts"][0].get("code") == "refused")
+
+
+def test_the_markers_of_an_answer_are_numbered_from_1_in_the_order_of_the_text() -> None:
+    cited = [{"marker": 3, "quote": "It rains."}, {"marker": 7, "quote": "It snows."}]
+    text, citations = number_markers("It snows [7]. It rains [3]. See `a[3]` and [9].", cited)
+    assert text == "It snows [1]. It rains [2]. See `a[3]` and [9]."
+    assert [(each["marker"], each["quote"]) for each in citations] == [(1, "It snows."), (2, "It rains.")]
+    assert cited[0]["marker"] == 3
