@@ -8,29 +8,41 @@ from typing import Annotated
 from typer import Argument
 
 from adaptive_rag.cli import options
-from adaptive_rag.cli.output import format_count, print_json, print_line, print_table, short_source, stdout
+from adaptive_rag.cli.output import (
+    format_count,
+    print_json,
+    print_line,
+    print_note,
+    print_table,
+    short_source,
+    stdout,
+)
 from adaptive_rag.text.places import format_other_names
 
 # In characters, of a line that is not shown in a terminal.
 MAX_WIDTH = 1_000
 
 Prefix = Annotated[
-    str, Argument(help="List only documents whose name begins so, such as a folder.", metavar="PREFIX")
+    str,
+    Argument(help="List only documents whose name begins so, with or without its folders.", metavar="PREFIX"),
 ]
 
 
 def list_documents(prefix: Prefix = "", index: options.Index = None, as_json: options.Json = False) -> None:
     """List the documents of an index, each with its number of chunks, its date of indexing, and notes."""
-    from adaptive_rag.index.sources import list_sources
+    from adaptive_rag.index.sources import begins_so, list_sources
 
     documents = list_sources(options.index_address(index))
     copies: dict[str, list[str]] = {}
     for document in documents:
         if document.copy_of is not None:
             copies.setdefault(document.copy_of, []).append(short_source(document.source))
-    documents = [document for document in documents if short_source(document.source).startswith(prefix)]
+    documents = [document for document in documents if begins_so(short_source(document.source), prefix)]
     if as_json:
         print_json(documents)
+        return
+    if prefix and not documents:
+        print_note(f"No document's name begins with {prefix!r}. To list all: adaptive-rag list")
         return
     rows, notes = [], []
     for document in documents:

@@ -6,6 +6,7 @@ import functools
 import json
 import logging
 import os
+import re
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -14,7 +15,9 @@ from dataclasses import asdict, is_dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
+from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions
+from rich.containers import Lines
 from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
@@ -35,6 +38,9 @@ PassageT = TypeVar("PassageT", "Citation", "Candidate")
 CommandT = TypeVar("CommandT", bound=Callable[..., Any])
 # A piece of a line: a text, or a text with its style.
 Part: TypeAlias = str | Text | tuple[str, str]
+
+# "docs/", "board_", "minutes_" and "2026.docx" of a name, and the words of a sentence
+_NAME_PART = re.compile(r"[^\s/_-]*[\s/_-]+|[^\s/_-]+$")
 
 # Characters of a line. Longer lines are hard to read, however wide the terminal is.
 MEASURE = 96
@@ -156,8 +162,21 @@ def print_table(
     for column in columns:
         table.add_column(column, overflow="fold" if wrap else "ellipsis", no_wrap=not wrap)
     for row in rows:
-        table.add_row(*(_assemble(cell) for cell in row))
+        table.add_row(*(_Cell.assemble(_assemble(cell)) for cell in row))
     stdout().print(table, width=width)
+
+
+class _Cell(Text):
+    """The text of a cell; a word that is longer than a line is broken after a separator in it."""
+
+    def wrap(self, console: Console, width: int, **options: Any) -> Lines:
+        breaks, start = list[int](), 0
+        is_too_long = any(cell_len(word) > width for word in self.plain.split())
+        for part in _NAME_PART.finditer(self.plain if is_too_long else ""):
+            if part.start() > start and cell_len(self.plain[start : part.end()].rstrip()) > width:
+                start = part.start()
+                breaks.append(start)
+        return Lines(line for part in self.divide(breaks) for line in part.wrap(console, width, **options))
 
 
 def format_count(number: int, noun: str) -> str:

@@ -16,6 +16,7 @@ from rich.text import Text
 from adaptive_rag.cli.answers import print_answer, print_trace
 from adaptive_rag.cli.output import format_count, shorten, stderr
 from adaptive_rag.cli.skipped import print_skipped
+from adaptive_rag.errors import AdaptiveRAGError, InputError
 from adaptive_rag.ingest import Site
 from adaptive_rag.ingest.web import is_address
 from adaptive_rag.text.languages import label_for
@@ -176,8 +177,27 @@ def restrict_to_documents(docs: Sequence[Path] | None, settings: dict[str, Any])
     if not docs:
         return settings
     context = make_context(settings)
-    report = index_documents(docs, settings)
-    return {**settings, "index": narrow_to(report, str(context.index), context.embeddings)}
+    uri = str(context.index)
+    try:
+        report = index_documents(docs, settings)
+    except InputError as error:
+        raise InputError(f"{error}{_hint_at_names(docs, uri)}") from None
+    return {**settings, "index": narrow_to(report, uri, context.embeddings)}
+
+
+def _hint_at_names(docs: Sequence[Path], uri: str) -> str:
+    """Return how to search a document that the index has under such a name, but that is no file here."""
+    from adaptive_rag.index.sources import begins_so, list_sources
+
+    missing = [doc.as_posix() for doc in docs if not doc.exists()]
+    try:
+        sources = [document.source for document in list_sources(uri)] if missing else []
+    except AdaptiveRAGError:  # there is no index yet
+        return ""
+    source = next((each for each in sources if any(begins_so(each, name) for name in missing)), None)
+    if source is None:
+        return ""
+    return f" The index has {source!r}; to search it: --where 'source = \"{source}\"'"
 
 
 def format_progress(progress: Progress) -> str:

@@ -28,7 +28,10 @@ CONTEXT_LENGTH = 200  # characters that are shown before and after a span
 
 def show(
     document: Annotated[
-        str, Argument(help="A document as `list` names it, the path of its file, or the end of either.")
+        str,
+        Argument(
+            help="A document as `list` names it, the path of its file, or the start or end of its name."
+        ),
     ],
     span: Annotated[
         str | None,

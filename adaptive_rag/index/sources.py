@@ -78,7 +78,7 @@ def _kind_of(source: str) -> str | None:
 
 
 def read_chunks(uri: str | Path, name: str) -> tuple[str, list[Chunk]]:
-    """Find a document by name, and return its full name and its chunks in the order of the text.
+    """Find a document by its name or the start of it; return its full name and its chunks in order.
 
     Raises:
         InputError: no document has this name, several do, or the store cannot list its chunks.
@@ -88,17 +88,19 @@ def read_chunks(uri: str | Path, name: str) -> tuple[str, list[Chunk]]:
         if not isinstance(store, ListsChunks):
             raise InputError(f"{uri} can be searched, but it cannot list its chunks, so no document is read.")
         stored_chunks = list(store.chunks())
-        source = _find(name, {chunk["source"]: None for chunk in stored_chunks})
+        source = _find(name, {chunk["source"]: None for chunk in stored_chunks}, may_be_start=True)
         return source, _in_order(chunk for chunk in stored_chunks if chunk["source"] == source)
     location = open_location(uri)
     if uris := shard_uris(location):
         [(shard, source)] = [
-            (shard, source) for shard, sources in _sort_by_shard(uris, [name]).items() for source in sources
+            (shard, source)
+            for shard, sources in _sort_by_shard(uris, [name], may_be_start=True).items()
+            for source in sources
         ]
         return read_chunks(shard, source)
     manifest = complete_manifest(location)
     refuse_damage(location, manifest)
-    source = _find(name, _files_of(manifest))
+    source = _find(name, _files_of(manifest), may_be_start=True)
     if isinstance(location, Database):
         chunks = _in_order(PostgresIndex(location).only([source]).chunks())
     else:
@@ -169,11 +171,13 @@ def remove_sources(
     return report
 
 
-def _sort_by_shard(uris: Sequence[str], names: Sequence[str]) -> dict[str, list[str]]:
+def _sort_by_shard(
+    uris: Sequence[str], names: Sequence[str], *, may_be_start: bool = False
+) -> dict[str, list[str]]:
     """Return the full names of the documents, grouped by the shard that holds them."""
     manifests = {uri: complete_manifest(open_location(uri)) for uri in uris}
     files = {source: file for each in manifests.values() for source, file in _files_of(each).items()}
-    sources = list(dict.fromkeys(_find(name, files) for name in names))
+    sources = list(dict.fromkeys(_find(name, files, may_be_start=may_be_start) for name in names))
     return {uri: [source for source in sources if source in manifests[uri].sources] for uri in uris}
 
 
@@ -181,14 +185,21 @@ def _files_of(manifest: Manifest) -> dict[str, str | None]:
     return {source: record.path for source, record in manifest.sources.items()}
 
 
-def _find(name: str, sources: Mapping[str, str | None]) -> str:
-    """Find a document by its name, by the path of its file, or by the end of its name."""
+def begins_so(source: str, start: str) -> bool:
+    """Return whether a document's name, or its name without the first folders, begins with a text."""
+    return f"/{start}" in f"/{source}"
+
+
+def _find(name: str, sources: Mapping[str, str | None], *, may_be_start: bool = False) -> str:
+    """Find a document by its name, by the path of its file, by the end of its name, or by a start."""
     if name in sources:
         return name
     real_path = os.path.realpath(os.path.expanduser(name))
     ending = "/" + Path(name).as_posix().lstrip("/")
     matches = [source for source, file in sources.items() if file == real_path]
     matches = matches or [source for source in sources if source.endswith(ending)]
+    if may_be_start and not matches:
+        matches = [source for source in sources if begins_so(source, name)]
     if len(matches) == 1:
         return matches[0]
     if matches:

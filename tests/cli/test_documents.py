@@ -47,7 +47,13 @@ def test_the_documents_of_a_folder_are_listed_and_a_note_does_not_break_a_name(r
     long.write_text(GATE)
     assert run("index", kept, *SMALL).exit_code == 0
     assert any(f"docs/{long.name}" in line for line in run("list").stdout.splitlines())
-    assert run("list", "nowhere/").stdout.splitlines()[-1] == "0 documents · 0 chunks"
+    assert [each["source"] for each in parsed(run("list", "gate", "--json"))] == [
+        "docs/gate.md",
+        "docs/old/gate copy.md",
+    ]
+    nowhere = run("list", "nowhere/")
+    assert (nowhere.exit_code, nowhere.stdout) == (0, "")
+    assert "No document's name begins with 'nowhere/'." in nowhere.stderr
 
 
 def test_a_document_is_shown_by_chunk_with_its_sections(run: Run, kept: Path) -> None:
@@ -63,6 +69,13 @@ def test_a_chunk_of_several_slides_names_them_all(run: Run, tmp_path: Path) -> N
     write_pptx(tmp_path / "gates.pptx")
     run("index", "gates.pptx")
     assert run("show", "gates.pptx").stdout.startswith("gates.pptx, slide 1-3 · 0-")
+
+
+def test_a_document_is_shown_by_the_start_of_its_name_but_not_removed(run: Run, kept: Path) -> None:
+    assert parsed(run("show", "row", "--json"))["source"] == "docs/rows.csv"
+    unclear = run("show", "gate")
+    assert unclear.exit_code == 1 and "could be any of: docs/gate.md, docs/old/gate copy.md" in unclear.stderr
+    assert "Did you mean 'docs/rows.csv'?" in run("remove", "row").stderr
 
 
 def test_names_that_contain_what_is_asked_for_are_suggested(run: Run, kept: Path) -> None:

@@ -132,6 +132,16 @@ def test_the_traceback_of_a_bug_shows_no_secret_and_no_escape(
     assert not [character for character in said if is_hidden(character)]
 
 
+def test_a_long_name_in_a_table_is_broken_after_a_separator(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "24")
+    print_table(("", ""), [("docs/food_note_2025.pdf", "pdf"), ("two words", "md"), ("x" * 20, "c")])
+    rows = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert rows[:3] == [["docs/food_", "pdf"], ["note_2025.pdf"], ["two", "words", "md"]]
+    assert rows[3:] == [["x" * 13, "c"], ["x" * 7]]
+
+
 def test_a_block_is_wrapped_with_a_hanging_margin(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -149,6 +159,7 @@ LINKED = "Read [the guide](https://a.test/x) or [https://b.test](https://b.test)
         ("**For you** Do [1] Not [this].", "For you Do [1] Not [this].", ["For you", "[1]"]),
         ("**kwargs collects arguments [1].", "**kwargs collects arguments [1].", ["[1]"]),
         ("## For **you**\nDo this. [1]", "For you\nDo this. [1]", ["For you", "[1]"]),
+        ("*Ask `me`.* 2*3*4, `*.md` or `*.txt`.", "Ask `me`. 2*3*4, `*.md` or `*.txt`.", ["Ask `me`."]),
         (LINKED, "Read the guide (https://a.test/x) or https://b.test. [1] `[a](b)`", ["[1]"]),
     ],
 )
