@@ -128,8 +128,9 @@ def _add_newest_versions(
 
 def _overview(state: State, context: Context) -> WholeAnswer | None:
     source, documents = source_of(context, state), state["documents"]
-    titles = {
-        passage["source"]: (passage["section"] or "").partition(" > ")[0] for passage in reversed(documents)
+    titles = {  # the sections of a file of letters are their authors
+        passage["source"]: passage["metadata"].get("subject", (passage["section"] or "").partition(" > ")[0])
+        for passage in reversed(documents)
     }
     question = spelt_question(state)
     if name := document_asked_for(question, source, titles):

@@ -8,7 +8,7 @@ from collections.abc import Collection, Sequence
 from functools import cache, partial
 
 from adaptive_rag.answer.passages import chunks_of, text_at
-from adaptive_rag.answer.posts import HEADERS_AND_FOOTER, LETTER, MARKED_LINE, find_posts, sender_of
+from adaptive_rag.answer.posts import LETTER, MARKED_LINE, find_posts, sender_of, unsaid_spans
 from adaptive_rag.answer.speakers import (
     CAPITALISED,
     FULL_NAME,
@@ -45,6 +45,10 @@ _SIGNED = re.compile(
     rf"(?<=[a-z\d)”\"’'])[.?!][”\"’)]* +(?:{_CLOSING}, )?"
     r"(?P<name>[A-Z](?:[^.?!\n]|(?<=\b[A-Z])\.|(?<=\b(?:Mr|Ms|Dr))\.|(?<=\bMrs)\.){1,70})\s*\Z"
 )
+# What a paragraph between two letters begins with: a rule, or the header of the next one
+_NEXT_LETTER = re.compile(r"[ \t]*(?:[-=_*~][ \t]*){3,}$|From:", re.MULTILINE)
+# A paragraph of one name that may be a signature: "Ann"; not "Yours"
+_FIRST_NAME = re.compile(rf"(?!{_CLOSING}\b){CAPITALISED}")
 _QUOTED = re.compile(r"[“\"][^”\"\n]*[”\"]")
 # "“Too loud.” (Design)", "“Too loud.” – Ana Ruiz": a quote followed by the speaker's group or name
 _ATTRIBUTED = re.compile(
@@ -84,7 +88,7 @@ class Contributions:
         self._people = {*people, *people_in(text), *(surname(t.speaker) for t in self._turns if t.speaker)}
         is_mail = bool(self._sender or passage["metadata"].get("quoted"))
         self._posts = find_posts(text, self._starts, is_mail=is_mail)
-        self._unsaid = [match.span() for match in HEADERS_AND_FOOTER.finditer(text)]
+        self._unsaid = unsaid_spans(text)
         self._attributed_quotes = [
             (match.start(), match.end(), match["group"] or match["name"])
             for match in _ATTRIBUTED.finditer(text)
@@ -162,7 +166,10 @@ class Contributions:
         before = self._salutations[:salutations]
         for index in range(paragraph, len(self._starts)):
             text = self._text[self._starts[index] : self._ends[index]]
-            if index > paragraph and (not before or _SALUTATION.match(text)):
+            is_other = (
+                _SALUTATION.match(text) or _NEXT_LETTER.match(text) or _FIRST_NAME.fullmatch(text.strip())
+            )
+            if index > paragraph and (is_other or not before):
                 return None
             signed = _SIGNED.search(text) if _SALUTATION.match(text) else None
             if signed and _PERSON.match(signed["name"]):

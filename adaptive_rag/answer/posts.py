@@ -7,22 +7,17 @@ from collections.abc import Iterator, Sequence
 
 from adaptive_rag.answer.speakers import BOLD_LABEL, STARS, in_first_person
 from adaptive_rag.state import Candidate
+from adaptive_rag.text.letters import author_in, find_letters, header_spans
 
 # A letter's salutation, which a chat message and "Sir John" do not have.
 LETTER = re.compile(r"^[ \t]*(?:Dear\b|To the [Ee]ditor)", re.MULTILINE)
-HEADERS = re.compile(r"^(?:(?:Subject|From|To|Cc|Date|Sent|Attachments):[^\n]*(?:\n|\Z)){2,}", re.MULTILINE)
-# What nobody says in a mail: its headers, and all below "--".
-HEADERS_AND_FOOTER = re.compile(rf"{HEADERS.pattern}|^-- ?\n[\s\S]*\Z", re.MULTILINE)
+# All below "--" in a mail
+_FOOTER = re.compile(r"^-- ?\n[\s\S]*\Z", re.MULTILINE)
 _ASKS_OF_MAIL = re.compile(
     r"\b(?:e-?mails?|mails?|messages?|letters?|wrote|written|writes?|sent|sends?)\b", re.I
 )
 # A line of another mail
 MARKED_LINE = re.compile(r"^[ \t]*>[^\n]*", re.MULTILINE)
-# "From: Ravi Menon <ravi@mill.example>", above another header line of a mail
-_MAIL = re.compile(
-    r"^From:[ \t]*(?P<name>[^<\n(]*[^<\n( \t])[ \t]*(?:[<(][^\n]*)?\n(?=(?:To|Cc|Date|Sent|Subject):)",
-    re.MULTILINE,
-)
 # Lines of another mail that are marked, with blank lines between them
 _MARKED_LINES = re.compile(r"^(?:[ \t]*>[^\n]*(?:\n|\Z)(?:[ \t]*\n(?=[ \t]*>))?)+", re.MULTILINE)
 # The time of a post: "3 Nov 2023, 20:40", "2 days ago"; a year alone is part of a title.
@@ -46,6 +41,11 @@ def asks_of_mail(question: str) -> bool:
     return bool(_ASKS_OF_MAIL.search(question))
 
 
+def unsaid_spans(text: str) -> list[tuple[int, int]]:
+    """Return the spans that nobody says in a mail or letter: headers, and what stands below "--"."""
+    return [*header_spans(text), *(match.span() for match in _FOOTER.finditer(text))]
+
+
 def find_posts(text: str, paragraphs: Sequence[int], *, is_mail: bool) -> list[tuple[int, str | None]]:
     """Return where each mail or post starts, and its author; None where what follows is nobody's.
 
@@ -53,7 +53,7 @@ def find_posts(text: str, paragraphs: Sequence[int], *, is_mail: bool) -> list[t
     first person. One name alone is the header of pages, and a date above a salutation is a letter's. In a
     mail, one header may be that of a mail that it quotes. `paragraphs`: where the paragraphs start.
     """
-    headers = [(mail.start(), mail.end(), mail["name"]) for mail in _MAIL.finditer(text)]
+    headers = [(letter.header, letter.body, letter.author) for letter in find_letters(text)]
     rated = [bold for bold in BOLD_LABEL.finditer(text) if STARS.search(bold["label"])]
     headers += [(bold.start(), bold.end(), name) for bold in rated if (name := _read_header(bold["label"]))]
     known = {start for start, *_ in headers}
@@ -70,12 +70,14 @@ def find_posts(text: str, paragraphs: Sequence[int], *, is_mail: bool) -> list[t
     ]
     has_stars = any(STARS.search(text, start, below) for start, below, _ in headers)
     in_first = sum(in_first_person(post) for *_, post in posts)
-    has_authors = is_mail or len({name for _, _, name, _ in posts}) > 1
+    has_authors = is_mail or len({name for _, _, name, _ in posts if name}) > 1
     is_discussion = has_authors and (has_stars or 2 * in_first >= len(posts))
     return list(_without_quotes(text, [post[:3] for post in posts])) if is_discussion else []
 
 
-def _without_quotes(text: str, posts: Sequence[tuple[int, int, str]]) -> Iterator[tuple[int, str | None]]:
+def _without_quotes(
+    text: str, posts: Sequence[tuple[int, int, str | None]]
+) -> Iterator[tuple[int, str | None]]:
     """Yield the starts and authors of posts; lines that a post quotes are those of the header above them."""
     author: str | None = None
     ends = [*(start for start, *_ in posts[1:]), len(text)]
@@ -98,9 +100,10 @@ def sender_of(passage: Candidate) -> str | None:
     sender = metadata.get("from")
     if not isinstance(sender, str) or "subject" not in metadata or metadata.get("quoted"):
         return None
-    name = re.split(r"[<(]", sender)[0].strip(' "') or sender
-    own_text = MARKED_LINE.sub("", HEADERS_AND_FOOTER.sub("", passage["text"]))
-    return name if in_first_person(own_text) else None
+    own_text = passage["text"]
+    for start, end in reversed(sorted(unsaid_spans(own_text))):
+        own_text = own_text[:start] + own_text[end:]
+    return author_in(sender) if in_first_person(MARKED_LINE.sub("", own_text)) else None
 
 
 def _read_header(line: str) -> str | None:

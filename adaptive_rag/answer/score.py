@@ -15,10 +15,10 @@ from typing import NamedTuple
 import numpy as np
 
 from adaptive_rag.answer.passages import chunks_of, ranks_of
-from adaptive_rag.answer.posts import HEADERS
 from adaptive_rag.answer.sentences import AnswerSentence
 from adaptive_rag.models.onnx import Vectors
 from adaptive_rag.state import Candidate
+from adaptive_rag.text.letters import header_spans
 from adaptive_rag.text.reading import Reader, passage_of
 from adaptive_rag.text.vectors import Scores, cosines
 
@@ -82,7 +82,7 @@ def score_sentences(
     reading, in_headers = reader.read(question, [passage_of(chunk) for _, chunk in chunks]), 0.0
     for (document, chunk), result in zip(chunks, reading.passages, strict=True):
         indices = _sentence_indices(sentences, document, chunk, result.spans)
-        headers = _find_headers(chunk["text"])
+        headers = header_spans(chunk["text"])
         for (start, _), index, score in zip(result.spans, indices, result.scores, strict=True):
             if index is None and _is_within(headers, start):
                 in_headers += float(score)
@@ -92,11 +92,6 @@ def score_sentences(
                 relevance[index] = max(relevance[index], result.answers)
     answered = max(0.0, reading.answered - in_headers)  # the headers of a mail are not quoted
     return ScoredSentences(sentences, np.minimum(scores, 1.0), relevance, answered)
-
-
-def _find_headers(text: str) -> list[tuple[int, int]]:
-    """Return the spans of the headers of mails."""
-    return [match.span() for match in HEADERS.finditer(text)]
 
 
 def _is_within(spans: Sequence[tuple[int, int]], offset: int) -> bool:
@@ -160,7 +155,7 @@ def _sentence_indices(
     first = bisect_right(sentences, document - 1, key=lambda sentence: sentence.document)
     last = bisect_right(sentences, document, key=lambda sentence: sentence.document)
     ends = [sentence.end for sentence in sentences[first:last]]
-    headers = _find_headers(chunk["text"])
+    headers = header_spans(chunk["text"])
     for start, end in spans:
         index = first + bisect_right(ends, chunk["start"] + start)
         is_heading = chunk["text"].startswith("#", start)

@@ -15,7 +15,6 @@ import numpy as np
 from adaptive_rag.answer.grading import grade, has_value
 from adaptive_rag.answer.outline import LONGEST_HEADING, Paragraph, paragraph_at, read_outline
 from adaptive_rag.answer.passages import parts_at, text_at
-from adaptive_rag.answer.posts import HEADERS
 from adaptive_rag.answer.units import Unit, read_units
 from adaptive_rag.answer.word_lists import DENIALS, MONTHS, WEEKDAYS
 from adaptive_rag.deadline import in_time
@@ -23,6 +22,7 @@ from adaptive_rag.models.onnx import Vectors
 from adaptive_rag.optional import attempt
 from adaptive_rag.source import Sentences
 from adaptive_rag.state import Candidate, Phrase
+from adaptive_rag.text.letters import header_spans
 from adaptive_rag.text.markdown import sub_in_prose
 from adaptive_rag.text.markers import hides_marker
 from adaptive_rag.text.tables import find_tables, is_row
@@ -186,12 +186,12 @@ def collect_sentences(
     Passages that overlap share sentences. The copy in the better-ranked passage is kept, unless it was cut at
     the border of a chunk. For a question with its answer, only the answer is quoted, but both are compared.
     The passages are in rank order, and the spans of their sentences have the offsets of the passage's span.
-    The headers of mails are left out, unless `with_headers` is given.
+    The headers of mails and letters are left out, unless `with_headers` is given.
     """
     kept_by_source: dict[tuple[str, int], list[AnswerSentence]] = {}
     for index, passage in enumerate(in_time(passages)):
         kept = kept_by_source.setdefault((passage["source"], _text_number(passages, index)), [])
-        headers = [] if with_headers else [match.span() for match in HEADERS.finditer(passage["text"])]
+        headers = [] if with_headers else header_spans(passage["text"])
         for sentence in _read_passage(index, passage, sentences[index]):
             if any(start <= sentence.start - passage["start"] < end for start, end in headers):
                 continue

@@ -229,6 +229,19 @@ class TextBuilder:
         self.add(text)
         self._records.append(Record(start, self.length, metadata, page))
 
+    def mark_record(self, start: int, end: int, metadata: Mapping[str, Any]) -> None:
+        """Note that a span of the text so far is a record, which chunks do not cross."""
+        self._records.append(Record(start, end, metadata))
+
+    @property
+    def has_records(self) -> bool:
+        """Return whether the text has records."""
+        return bool(self._records)
+
+    def has_heading_after(self, offset: int) -> bool:
+        """Return whether a heading starts at an offset or after it."""
+        return any(start >= offset for start, *_ in self._headings)
+
     def mark_heading(self, title: str, level: int, *, offset: int | None = None) -> None:
         """Note that a heading, on level 1 if outermost, starts at `offset`, or else at the end so far."""
         title = re.sub(r"\s+", " ", title).strip()

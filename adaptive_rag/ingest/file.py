@@ -12,6 +12,7 @@ from pathlib import Path
 from adaptive_rag.errors import IndexingError, MissingExtraError
 from adaptive_rag.ingest.archives import on_disk, unpacked
 from adaptive_rag.ingest.documents import SourceFile, SourceText, TextBuilder
+from adaptive_rag.ingest.letters import divide_letters
 from adaptive_rag.ingest.loaders import Loader
 
 TOO_LARGE = "needs more memory than a file may take. Split it into smaller files"
@@ -88,6 +89,7 @@ def _read(file: SourceFile, loader: Loader) -> SourceText:
     builder = TextBuilder()
     with unpacked(file.path) as path:
         loader(path, builder)
+        divide_letters(builder)
         if builder.length > _UNPACKED_CHARACTERS + _UNPACKED_RATIO * os.path.getsize(path):
             millions = f"{builder.length // 1_000_000:,} million characters"
             raise IndexingError(f"unpacks to {millions}, which no document of its size holds. Save it anew")

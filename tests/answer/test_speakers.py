@@ -429,3 +429,28 @@ def test_a_review_without_a_name_has_an_author_but_no_speaker():
     assert author_of(review) == "7"
     assert speaker_of(review, 20, "stars") is None
     assert Contributions(review).holder_at(20, 25) == "7"
+
+
+BY_RULES = (
+    "Dear all, I would drain it. It smells in August.\n\n----------\n"
+    "From: Una Weir, clerk\n2 May 2025\n\nI was asked, so here it is.\n\nWe meet there.\n\nUna B. Weir"
+)
+SHORT_NAME = "Dear all,\n\nI would drain it.\n\nOdo\n\nThe pond\n\nWe met there.\n\nUna Weir"
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"), [(BY_RULES, "I would drain it."), (SHORT_NAME, "I would drain it.")]
+)
+def test_a_letter_is_not_signed_by_who_wrote_the_next_one(text, sentence):
+    assert speaker_of(candidate(text), text.index(sentence), sentence) is None
+
+
+@pytest.mark.parametrize(
+    "header", ["From: Pia Holm, clerk\n3 May 2025", "Received 3 May 2025 from Pia Holm, clerk"]
+)
+def test_a_letter_from_a_file_of_several_names_its_writer(header):
+    text = f"{header}\n\nDear board, I would fill it in.\n\nPia"
+    letter = candidate(text, metadata={"from": "Pia Holm, clerk", "subject": "POND"})
+
+    assert speaker_of(letter, text.index("Dear"), "Dear board, I would") == "Pia Holm, clerk"
+    assert speaker_of(letter, 0, header) is None
