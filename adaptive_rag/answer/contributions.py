@@ -18,7 +18,14 @@ from adaptive_rag.answer.speakers import (
     in_first_person,
     surname,
 )
-from adaptive_rag.answer.turns import PARAGRAPH_BREAK, SpeakerTurn, people_in, read_turns, reported_person
+from adaptive_rag.answer.turns import (
+    PARAGRAPH_BREAK,
+    SpeakerTurn,
+    find_insertions,
+    people_in,
+    read_turns,
+    reported_person,
+)
 from adaptive_rag.optional import attempt
 from adaptive_rag.state import Candidate
 
@@ -88,7 +95,8 @@ class Contributions:
         self._people = {*people, *people_in(text), *(surname(t.speaker) for t in self._turns if t.speaker)}
         is_mail = bool(self._sender or passage["metadata"].get("quoted"))
         self._posts = find_posts(text, self._starts, is_mail=is_mail)
-        self._unsaid = unsaid_spans(text)
+        unclear = [(start, end) for start, end, name in find_insertions(text) if not name]
+        self._unsaid = [*unsaid_spans(text), *unclear]  # spans without a known speaker
         self._attributed_quotes = [
             (match.start(), match.end(), match["group"] or match["name"])
             for match in _ATTRIBUTED.finditer(text)

@@ -32,6 +32,13 @@ REPORT = re.compile(
     rf"(?P<name>(?P<title>{TITLE}[ \n])?(?:{CAPITALISED} )?(?P<surname>{CAPITALISED}))"
     r"(?: \([^()\n]{1,60}\)|, [^,.;:\n]{1,60},)?[ \n](?=[a-z])"
 )
+_INSERTED = r"(?:[Aa]nswer|[Cc]omment|[Nn]ote|[Rr]emark|[Rr]eply|[Rr]esponse)s?"
+# "Ann's answer, for the record: ", "(Note by Ann: " at the start of what somebody else wrote
+INSERTED = re.compile(
+    rf"^[ \t]*[(\[]?(?:(?P<owner>{FULL_NAME}|{CAPITALISED})['’]s? {_INSERTED}|"
+    rf"{_INSERTED} (?:by|from) (?P<name>{FULL_NAME}|{CAPITALISED}))\b[^:.\n]{{0,60}}:\s",
+    re.MULTILINE,
+)
 # The number of stars in a rating: "4 stars", "4/5", "★★★★"
 STARS = re.compile(r"\b[0-5](?:[.,]\d)?(?: ?stars?\b| ?/ ?5\b| out of (?:5|five)\b)|★+☆*")
 # "**Anna, 5 stars.** " before her words on the same line

@@ -10,7 +10,7 @@ from functools import partial
 from operator import itemgetter
 from typing import NamedTuple
 
-from adaptive_rag.answer.speakers import CAPITALISED, REPORT, SAYS_I, TITLE, TURN, surname
+from adaptive_rag.answer.speakers import CAPITALISED, INSERTED, REPORT, SAYS_I, TITLE, TURN, surname
 from adaptive_rag.text.speech import ROLES_AND_NAMES, may_be_name, small_words
 from adaptive_rag.text.words import ASKING_WORDS, STOP_WORDS
 
@@ -64,7 +64,8 @@ def read_turns(
     """Return the turns of a text in order.
 
     A turn ends at the next label, at the quotation mark that closes it, and at a sentence that reports on
-    somebody or tells the result of the discussion. Who wrote a letter may begin paragraphs with "First:".
+    somebody or tells the result of the discussion. Who wrote a letter may begin paragraphs with "First:". An
+    answer or note that somebody inserted is a turn.
     `paragraphs`: where the paragraphs start; `people`: the surnames of people in the passages.
     """
     labels = list(_read_labels(text))
@@ -79,6 +80,7 @@ def read_turns(
     ends = [(end, None, False) for end in quotes.values() if end]
     known = {*people, *map(surname, filter(None, speakers.values()))}
     names = {label.text_start for label in labels}
+    names |= {note.end() for note in INSERTED.finditer(text)}
     # "we thank Mr Holt: he mended it" may be a label.
     stray = [
         name.start() for name in _TITLED_NAME.finditer(text) if name["colon"] and name.end() not in names
@@ -90,8 +92,9 @@ def read_turns(
         for start in sentences
         if reported_person(text, known, start) or _RESULT.match(text, start)
     ]
+    notes = [(start, name, False) for start, _, name in find_insertions(text) if name]
     turns, current, last_paragraph = list[SpeakerTurn](), None, 0
-    events = [*ends, *((*turn, False) for turn in speakers.items()), *reports]
+    events = [*ends, *notes, *((*turn, False) for turn in speakers.items()), *reports]
     for start, speaker, is_report in sorted(events, key=itemgetter(0)):
         paragraph = paragraph_of(start)
         if paragraph != last_paragraph or not is_report:
@@ -99,6 +102,20 @@ def read_turns(
         last_paragraph = paragraph
         turns.append(SpeakerTurn(start, speaker, current if is_report and counts[paragraph] == 1 else None))
     return turns
+
+
+def find_insertions(text: str) -> list[tuple[int, int, str | None]]:
+    """Return the start and end of each answer or note that somebody inserted in a text, and their name.
+
+    Its paragraph ends it. "Today's answer: " has no name: a word alone must be a name elsewhere ("Dear Ann").
+    """
+    insertions = list[tuple[int, int, str | None]]()
+    for match in INSERTED.finditer(text):
+        name = match["name"] or match["owner"]
+        is_name = match["name"] or " " in name or re.search(rf"(?<=[a-z,:] ){re.escape(name)}\b", text)
+        gap = PARAGRAPH_BREAK.search(text, match.end())
+        insertions.append((match.start(), gap.start() if gap else len(text), name if is_name else None))
+    return insertions
 
 
 def _read_labels(text: str) -> Iterator[_Label]:

@@ -387,6 +387,30 @@ def test_a_mail_names_its_sender_and_who_wrote_the_lines_that_it_quotes(sentence
     assert speaker_of(mail, ANSWERED.index(sentence), sentence) == speaker
 
 
+INSERTED = (
+    "Dear Ana, dear Zoe,\n\nI am for it.\n\n{head} Bo, I read it twice. You are not alone. Z.\n\n"
+    "I wait for your word.\n\nBo Lund"
+)
+
+
+@pytest.mark.parametrize(
+    ("head", "speaker"),
+    [
+        ("Zoe's answer, so that you have it:", "Zoe"),
+        ("(Note by Zoe Kern:", "Zoe Kern"),
+        ("Reply from Ms Kern:", "Ms Kern"),
+        ("Today's note:", None),
+    ],
+)
+def test_what_somebody_else_inserted_is_not_by_the_sender(head, speaker):
+    text = INSERTED.format(head=head)
+    mail = candidate(text, metadata={"from": "Bo Lund", "subject": "Lift"})
+
+    assert speaker_of(mail, text.index("I am for it."), "I am for it.") == "Bo Lund"
+    assert speaker_of(mail, text.index("You are not"), "You are not alone.") == speaker
+    assert speaker_of(mail, text.index("I wait"), "I wait for your word.") == "Bo Lund"
+
+
 @pytest.mark.parametrize("day", ["Thu", "Wednesday", "Sun.", "tues"])
 def test_the_weekday_in_a_header_is_nobody(day):
     text = f"On {day}, 30 May 2024 at 22:41, Bo Lund wrote:\n\nI am against it."
