@@ -57,7 +57,8 @@ def judge_evidence(request: AnswerRequest) -> Evidence:
     confidence = request.answered or 0.0
     # No single sentence answers a question for views, so a lower confidence is enough if one takes a side, or
     # if the person whose view is asked for speaks of the subject.
-    own = None if request.own_words is None else bool(request.own_words.any())
+    own_words = request.own_words
+    own = None if own_words is None else own_words.on_subject and bool(own_words.mask.any())
     takes_side = request.style.views and (request.clear_sides != NEITHER).any()
     needed = CLOSE if own or takes_side else ANSWERED
     outcome = "answer" if confidence >= needed else "closest" if confidence >= CLOSE else "refusal"

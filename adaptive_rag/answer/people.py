@@ -68,15 +68,22 @@ class Person(NamedTuple):
         return all(own.startswith(their) or their.startswith(own) for own, their in pairs)
 
 
+class OwnWords(NamedTuple):
+    """The words of the one person whose view a question asks for."""
+
+    mask: NDArray[np.bool_]
+    """Which sentences they are; those on the subject, if there are any."""
+    on_subject: bool
+
+
 def find_own_words(
     question: str,
     documents: Sequence[Candidate],
     scored: ScoredSentences,
     holders: Sequence[str | None],
-) -> NDArray[np.bool_] | None:
-    """Return which sentences are the words, on the subject, of the one person whose view a question asks for.
+) -> OwnWords | None:
+    """Return the words of the one person whose view a question asks for; None where it asks for nobody's.
 
-    No sentence is, where that person says nothing on it. None where the question asks for nobody's view.
     `holders`: who speaks in each sentence, or on whom it reports; None where the text does not tell.
     """
     if not _HOLDS.search(question) or not _ASKED.search(question):
@@ -100,9 +107,8 @@ def find_own_words(
         is_own &= is_mail
     names = {word for person in asked for word in (*person.names, person.title)}
     shares = np.where(is_own, share_subject(question, documents, scored.sentences, names), 0.0)
-    is_on_subject = shares.max(initial=0.0) >= MOST or scored.scores[is_own].sum() >= MOST
-    own_words: NDArray[np.bool_] = is_own & is_on_subject & (shares == shares.max(initial=0.0))
-    return own_words
+    on_subject = shares.max(initial=0.0) >= MOST or scored.scores[is_own].sum() >= MOST
+    return OwnWords(is_own & (shares == shares.max(initial=0.0)), bool(on_subject))
 
 
 def share_subject(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
@@ -12,11 +13,11 @@ from numpy.typing import NDArray
 
 from adaptive_rag.answer.contributions import Contributions
 from adaptive_rag.answer.named import asks_for_others, keep_named
-from adaptive_rag.answer.people import find_own_words
-from adaptive_rag.answer.posts import asks_of_mail
+from adaptive_rag.answer.people import OwnWords, find_own_words
+from adaptive_rag.answer.posts import asks_of_mail, sender_of
 from adaptive_rag.answer.score import ScoredSentences, blend_sides, read_sides, score_sentences
 from adaptive_rag.answer.sentences import AnswerSentence, collect_sentences
-from adaptive_rag.answer.speakers import bare_name, message_speaker
+from adaptive_rag.answer.speakers import FULL_NAME, bare_name, message_speaker, surname
 from adaptive_rag.answer.subjects import LookUp, keep_complete, keep_definitions, keep_subjects
 from adaptive_rag.answer.turns import people_in
 from adaptive_rag.answer.versions import prefer_valid
@@ -133,9 +134,9 @@ class AnswerRequest:
         all other sentences have the score -inf.
         """
         scored = self._named_scored
-        if self.own_words is None or not self.own_words.any():
+        if self.own_words is None or not self.own_words.mask.any():
             return scored
-        return replace(scored, scores=np.where(self.own_words, scored.scores, -np.inf))
+        return replace(scored, scores=np.where(self.own_words.mask, scored.scores, -np.inf))
 
     @cached_property
     def _named_scored(self) -> ScoredSentences:
@@ -149,11 +150,8 @@ class AnswerRequest:
         return scored
 
     @cached_property
-    def own_words(self) -> NDArray[np.bool_] | None:
-        """Return which sentences are the words of the one person whose view the question asks for.
-
-        None where it asks for nobody's; no sentence is, where that person says nothing on the subject.
-        """
+    def own_words(self) -> OwnWords | None:
+        """Return the words of the one person whose view the question asks for; None for any other."""
         find = partial(find_own_words, self.question, self.documents, self._named_scored, self.holders)
         return attempt("speakers", find, None)
 
@@ -250,6 +248,8 @@ class AnswerRequest:
     def contributions(self) -> list[Contributions]:
         """Return the speakers and authors of each document."""
         people = set[str]().union(*(people_in(document["text"]) for document in self.documents))
+        senders = [sender for document in self.documents if (sender := sender_of(document))]
+        people |= {surname(sender) for sender in senders if re.match(FULL_NAME, sender)}
         return [
             attempt("speakers", partial(Contributions, document, people), None)
             or Contributions({**document, "text": ""})

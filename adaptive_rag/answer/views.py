@@ -59,7 +59,7 @@ def by_side(request: AnswerRequest, scored: ScoredSentences) -> list[Block]:
     """
     asked, style = asked_side(request.question), request.style
     is_view = np.array([_is_view(s) for s in scored.sentences], dtype=bool)
-    if request.own_words is not None and request.own_words.any():
+    if request.own_words is not None and request.own_words.mask.any():
         return [Block(_choose_own(request, scored, is_view), bulleted=True)]
     is_view &= scored.relevance >= RELEVANT_SHARE * scored.relevance.max(initial=0.0)
     is_held = is_view & np.array([name is not None for name in request.holders], dtype=bool)

@@ -31,7 +31,7 @@ def own_words(question, **more):
     asked = asked_of(question, **more)
     if asked.own_words is None:
         return None
-    return [s.text for s, own in zip(asked.answer_sentences, asked.own_words, strict=True) if own]
+    return [s.text for s, own in zip(asked.answer_sentences, asked.own_words.mask, strict=True) if own]
 
 
 DRAY = ["Ms Dray: the lift is slow.", "I find the lift ugly.", "The bins are full."]
@@ -49,7 +49,7 @@ DRAY = ["Ms Dray: the lift is slow.", "I find the lift ugly.", "The bins are ful
         ("What does Mr Pym think of the garden?", ["Mr Pym: the garden is wild."]),
         ("What does Marchetti say about the lift?", ["I say the lift is too loud."]),
         # that person says nothing on it, or nothing at all
-        ("What does Ms Petrov think of the lift?", []),
+        ("What does Ms Petrov think of the lift?", ["Ms Petrov: I like the garden."]),
         ("What does Mr Petrov think of the garden?", []),
         ("What does Mr Unger think of the lift?", []),
         ("What does Leo Unger think of the lift?", []),
@@ -68,8 +68,8 @@ def test_only_the_words_of_the_person_on_the_subject_answer(question, words):
 def test_words_that_the_reader_takes_for_the_answer_are_on_the_subject():
     question = "What does Ms Petrov think of the roses?"
 
-    assert own_words(question) == []
-    assert own_words(question, chances={"I like": 0.8}) == ["Ms Petrov: I like the garden."]
+    assert not asked_of(question).own_words.on_subject
+    assert asked_of(question, chances={"I like": 0.8}).own_words.on_subject
 
 
 def test_a_person_is_quoted_alone():
@@ -78,11 +78,32 @@ def test_a_person_is_quoted_alone():
     assert (evidence.outcome, text.text) == ("answer", "- Mr Pym: “the lift is dear.” [1]")
 
 
-def test_where_the_person_says_nothing_the_closest_passages_are_shown():
+def test_where_the_person_says_nothing_on_it_only_their_other_words_are_shown():
     evidence, text = answer_locally(asked_of("What does Ms Petrov think of the lift?"), abstains=True)
 
     assert evidence.outcome == "closest"
+    assert text.text.endswith("closest passages:**\n- Ms Petrov: “I like the garden.” [1]")
+
+
+def test_where_the_person_is_unknown_the_closest_passages_are_shown():
+    evidence, text = answer_locally(asked_of("What does Mr Unger think of the lift?"), abstains=True)
+
+    assert evidence.outcome == "closest"
     assert "- Mr Pym: “the lift is dear.” [1]" in text.text
+
+
+def test_a_report_on_the_sender_of_a_mail_is_on_that_person():
+    report = candidate("Ada Dray asked for a newer lift. The lift is slow.", source="report.txt")
+    asked = asked_of("What does Ada Dray think of the lift?", report, MAIL, chances={"asked": 0.8})
+
+    assert asked.holders == ["Ada Dray", None, "Ada Dray", "Ada Dray"]
+
+
+def test_a_group_that_wrote_a_letter_is_asked_for_its_view():
+    letter = candidate("We like the lift.", metadata={"from": "the Friday sorters", "subject": "Lift"})
+    asked = asked_of("What do the Friday sorters think of the lift?", letter, MEETING, chances={"like": 0.8})
+
+    assert asked.own_words.mask.tolist()[0] and asked.own_words.mask.sum() == 1
 
 
 def test_the_words_of_the_person_are_shown_even_if_they_may_not_answer():
