@@ -7,13 +7,15 @@ from collections.abc import Iterator
 
 from adaptive_rag.answer.times import HEAD
 
-# "How has it changed?", "What was the fee?": asks for what no longer holds.
+# "How has it changed?", "What was the fee?": asks for what no longer holds; not "How old must I be?".
 _ASKS_ABOUT_PAST = re.compile(
-    r"\b(?:was|were|did|had|how (?:has|have)|ago|used to|old|histor\w+|previous\w*|former\w*|earlier|"
-    r"original\w*|what (?:has )?changed|changes? (?:in|of|to|between|since)|compar\w+|differ\w*|versions|"
-    r"over the (?:years|last)|war|waren|früher)\b",
+    r"\b(?:was|were|did|had|how (?:has|have)|ago|used to|(?<!how )old|histor\w+|previous\w*|former\w*|"
+    r"earlier|original\w*|what (?:has )?changed|changes? (?:in|of|to|between|since)|compar\w+|differ\w*|"
+    r"versions|over the (?:years|last)|war|waren|früher)\b",
     re.IGNORECASE,
 )
+# "The milk was warm for an hour, must we throw it away?" asks what holds now.
+_ASKS_NOW = re.compile(r"\b(?:do|can|may|must|should|shall) (?:i|we)\b", re.IGNORECASE)
 # "Valid from 1 March", "Version of 1 July", "They replace the Rules 2020.", "Rev. 4"; not "The fee is valid
 # from 1 March" or "Ms Lee replaces Mr Holt"
 _IS_VERSION = re.compile(
@@ -71,7 +73,7 @@ _CLAUSE_END = re.compile(r"[,;:](?=\s)|\. ")
 
 def asks_about_past(question: str) -> bool:
     """Return whether a question asks for what no longer holds: "What was the fee?"."""
-    return bool(_ASKS_ABOUT_PAST.search(question))
+    return bool(_ASKS_ABOUT_PAST.search(_ASKS_NOW.split(question)[-1]))
 
 
 def is_version(beginning: str) -> bool:

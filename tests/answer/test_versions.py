@@ -7,7 +7,7 @@ import pytest
 from adaptive_rag.answer import times, versions
 from adaptive_rag.answer.compose import extract_answer
 from adaptive_rag.answer.styles import STYLES
-from adaptive_rag.answer.validity import cancels, find_former_values, is_version
+from adaptive_rag.answer.validity import asks_about_past, cancels, find_former_values, is_version
 from adaptive_rag.answer.versions import find_newest_versions
 from tests.answer.made import candidate, request
 
@@ -211,6 +211,13 @@ def test_the_versions_of_a_document_are_sought_once_for_all_its_passages(monkeyp
     passages = [candidate(OLD_RULES, source=source) for source in sources[:60]]
     newest = find_newest_versions("How many dogs?", passages, lambda: sources, lambda _: OLD_RULES)
     assert newest and len(reads) < 5 * len(sources)
+
+
+def test_a_question_of_what_holds_now_is_not_about_the_past():
+    assert not asks_about_past("How old must a dog be?")
+    assert not asks_about_past("The milk was warm for an hour, must we throw it away?")
+    assert asks_about_past("What was the fee?")
+    assert asks_about_past("Can I see the old rules?")
 
 
 def test_forms_of_validity():
