@@ -33,7 +33,7 @@ from adaptive_rag.answer.validity import (
     is_retired,
     is_version,
 )
-from adaptive_rag.answer.word_lists import MONTHS
+from adaptive_rag.answer.word_lists import MONTHS, NUMBER_NAMES
 from adaptive_rag.state import Candidate, Decision, Phrase
 from adaptive_rag.text.phrases import decide, say
 from adaptive_rag.text.places import place_at, section_at
@@ -59,7 +59,7 @@ _NUMBER = re.compile(r"\d+(?:[.,:/-]\d+)*")
 # A name inside a sentence
 _NAME = re.compile(r"(?<=[\w,] )[A-Z][a-z]+")
 _MONTH_NAMES = {month.capitalize() for month in MONTHS}
-_CALENDAR = frozenset(map(stem, (*MONTHS, "spring", "summer", "autumn", "winter")))
+_NOT_COMPARED = frozenset(map(stem, (*MONTHS, *NUMBER_NAMES, "spring", "summer", "autumn", "winter")))
 
 
 class _Pair(NamedTuple):
@@ -199,7 +199,7 @@ class _Texts:
     def older_versions(self) -> list[_Pair]:
         """Return the sentences of older versions of a document or section, each with one of a newer version.
 
-        The reason is "" where no sentence of a newer version answers.
+        The reason is "" where no sentence of a newer version answers or says the same.
         """
         sentences, scores, closeness = self.scored.sentences, self.scored.scores, self._closeness
         by_name: dict[str, dict[_Origin, list[int]]] = {}
@@ -223,7 +223,10 @@ class _Texts:
                     best, best_old = (max(group, key=lambda i: scores[i]) for group in (newer, indices))
                     is_relevant = closeness[best] >= EQUALLY_RELEVANT * closeness[best_old]
                     is_answered = is_relevant and scores[best] >= SAME_TOPIC * scores[best_old]
-                    pairs += [_Pair(index, best, "newer_version" if is_answered else "") for index in indices]
+                    for index in indices:
+                        same = [best] if is_answered else [i for i in newer if self._says_same(index, i)]
+                        new = max(same, key=lambda i: scores[i], default=best)
+                        pairs.append(_Pair(index, new, "newer_version" if same else ""))
         return pairs
 
     def say_time(self, pair: _Pair) -> Phrase:
@@ -315,16 +318,29 @@ class _Texts:
         one, other = self.scored.sentences[old], self.scored.sentences[new]
         if one.cells or other.cells:
             return one.cells[:1] == other.cells[:1] and one.cells != other.cells
-        shared = self._words[old] & self._words[new]
-        if len(shared) < max(MIN_SHARED, SAME_WORDS * min(len(self._words[old]), len(self._words[new]))):
-            return False
         numbers, other_numbers = (set(_NUMBER.findall(sentence.text)) for sentence in (one, other))
-        names, other_names = (set(_NAME.findall(sentence.text)) - _MONTH_NAMES for sentence in (one, other))
         differs = (
             bool(numbers - other_numbers and other_numbers - numbers) or one.is_negated != other.is_negated
         )
+        return differs and self._is_about_same(old, new)
+
+    def _is_about_same(self, old: int, new: int) -> bool:
+        """Return whether two sentences say nearly the same, and not of different names."""
+        texts = (self.scored.sentences[index].text for index in (old, new))
+        names, other_names = (set(_NAME.findall(text)) - _MONTH_NAMES for text in texts)
         is_other_thing = bool(names - other_names and other_names - names)
-        return differs and not is_other_thing and self._asked_at(old) <= self._asked_at(new)
+        return self._is_alike(old, new) and not is_other_thing and self._asked_at(old) <= self._asked_at(new)
+
+    def _is_alike(self, one: int, other: int) -> bool:
+        """Return whether two sentences have most words in common."""
+        words, other_words = self._words[one], self._words[other]
+        least = max(MIN_SHARED, SAME_WORDS * min(len(words), len(other_words)))
+        return len(words & other_words) >= least
+
+    def _says_same(self, old: int, new: int) -> bool:
+        """Return whether a sentence of a newer version takes the place of one of an older version."""
+        is_row = any(self.scored.sentences[index].cells for index in (old, new))
+        return not is_row and self._is_about_same(old, new) and self._is_same_series(old, new)
 
     def _is_same_series(self, old: int, new: int) -> bool:
         """Return whether two sentences are from texts of one name, or are rows of one file.
@@ -388,7 +404,7 @@ class _Texts:
     def _words(self) -> list[set[str]]:
         """Return the words of each sentence without numbers and months."""
         return [
-            {term for term in sentence.terms if not term[0].isdigit()} - _CALENDAR
+            {term for term in sentence.terms if not term[0].isdigit()} - _NOT_COMPARED
             for sentence in self.scored.sentences
         ]
 

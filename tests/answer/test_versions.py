@@ -59,6 +59,25 @@ def test_what_only_an_older_version_says_is_marked_with_its_time():
     assert answer.startswith("In an older version (2021): Dogs need the written consent of the board.")
 
 
+RENT = [
+    ("House Rules 2021.txt", "Version of 1 July 2021. The rent is due at the end of the month."),
+    ("House Rules 2024.txt", "In force from 1 March 2024. The rent is due on the 15th of each month."),
+]
+
+
+def test_a_sentence_of_an_older_version_gives_way_to_a_newer_one_that_says_nearly_the_same():
+    answers = {"end of the month": 0.85, "15th": 0.02}
+    answer, asked = answer_from("When is the rent due?", RENT, answers)
+    assert answer == "The rent is due on the 15th of each month. [2]"
+    assert asked.decisions[0]["why"] == "House Rules 2024.txt is of a newer version"
+    documents = [(name, text.replace("the end", "day six").replace("15th", "day ten")) for name, text in RENT]
+    answer, _ = answer_from("When is the rent due?", documents, {"six": 0.85, "ten ": 0.02})
+    assert answer.startswith("The rent is due on the day ten")
+    documents = [RENT[0], (RENT[1][0], RENT[1][1].replace("rent", "rent of a garage"))]
+    answer, _ = answer_from("When is the rent due?", documents, answers)
+    assert answer.startswith("In an older version (2021): The rent is due at the end of the month.")
+
+
 def test_a_question_about_the_past_gets_both_versions_unmarked():
     answer, asked = answer_from("How many dogs were allowed?", RULES, {"One dog": 0.5, "two dogs": 0.4})
     assert answer.startswith("One dog may be kept.")
