@@ -64,9 +64,16 @@ _FORMER_VALUE = re.compile(
     r"(?:raised|increased|reduced|lowered|changed|rises?|rose) from)(?: it (?:is|was))?[: ]+"
     r"(?:[£$€]|[A-Z]{3} )?(?P<value>\d(?:[\d.,]*\d)?)"
 )
+# "longer than two hours (handbook 5.2 says four)"
+_CORRECTED_VALUE = re.compile(
+    r"\((?:the )?(?P<document>[^\W\d_]{4,})\b[^()\n]{0,30} says? (?P<value>\d(?:[\d.,]*\d)?|[^\W\d_]+)",
+    re.IGNORECASE,
+)
 # "The gym now costs 10 instead of 15"; not "It measured 61 instead of 80"
 _CHANGE = re.compile(
-    r"\b(?:now|new|changes?|changed|until then|previously|formerly|bisher|neu|from(?= \d))\b", re.IGNORECASE
+    r"\b(?:now|new|changes?|changed|immediate(?:ly)?|until then|previously|formerly|bisher|neu|"
+    r"from(?= \d))\b",
+    re.IGNORECASE,
 )
 _CLAUSE_END = re.compile(r"[,;:](?=\s)|\. ")
 
@@ -108,13 +115,16 @@ def begins_with(text: str, label: str) -> bool:
     return text.startswith(label) and not re.match(r"[.-]?\w", text[len(label) :])
 
 
-def find_former_values(text: str) -> list[tuple[str, str]]:
-    """Return each value that a sentence calls the former one, with the clause that says of what.
+def find_former_values(text: str) -> list[tuple[str, str, str]]:
+    """Return each value that a sentence calls the former one, the clause that says of what, and its document.
 
-    "The token costs 2.00 instead of 1.50 now" has the former value 1.50.
+    "The token costs 2.00 instead of 1.50 now" has the former value 1.50; the document is "" if none is named.
     """
     if not _CHANGE.search(text):
         return []
     values = _FORMER_VALUE.findall(text)
     clauses = _CLAUSE_END.split(text) if len(values) > 1 else [text] * len(values)
-    return [(clause, former["value"]) for clause in clauses if (former := _FORMER_VALUE.search(clause))]
+    former = [(clause, found["value"], "") for clause in clauses if (found := _FORMER_VALUE.search(clause))]
+    if corrected := _CORRECTED_VALUE.search(text):
+        former.append((text, corrected["value"].lower(), corrected["document"].lower()))
+    return former

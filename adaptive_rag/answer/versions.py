@@ -56,6 +56,7 @@ LONGEST_HEADING = 200
 # "4.5.1 (16 December)": the sections of release notes add to each other, and all stay valid.
 _RELEASE = re.compile(r"\W*v?\d+\.\d+(?:\.\d+)+")
 _NUMBER = re.compile(r"\d+(?:[.,:/-]\d+)*")
+_VALUE = re.compile(rf"{_NUMBER.pattern}|[^\W\d_]+")
 # A name inside a sentence
 _NAME = re.compile(r"(?<=[\w,] )[A-Z][a-z]+")
 _MONTH_NAMES = {month.capitalize() for month in MONTHS}
@@ -289,14 +290,17 @@ class _Texts:
         """Yield the sentences whose value another one calls the former: "now 2.00 instead of 1.50"."""
         for new in self._relevant:
             text = self.scored.sentences[new].text
-            for clause, value in find_former_values(text):
+            for clause, value, document in find_former_values(text):
                 clause_words = set(terms(clause))
                 for old in self._quotable:
                     shared, other = self._asked_words & self._words[old], self.scored.sentences[old].text
-                    is_former = value in _NUMBER.findall(other) and bool(shared) and shared <= clause_words
+                    is_former = value in _VALUE.findall(other.lower()) and shared and shared <= clause_words
                     if not is_former or old == new or find_former_values(other):
                         continue
-                    if not self._supersedes(old, new) and not self.speaker_of(new):
+                    # Anybody may say what a document says, but not of another document or another thing.
+                    is_meant = document in self._origins[old].name.split() and self._is_alike(old, new)
+                    is_valid = is_meant if document else not self.speaker_of(new)
+                    if is_valid and not self._supersedes(old, new):
                         yield _Pair(old, new, "former_value")
 
     def _is_version(self, origin: _Origin, indices: Sequence[int]) -> bool:

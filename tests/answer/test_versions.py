@@ -78,6 +78,42 @@ def test_a_sentence_of_an_older_version_gives_way_to_a_newer_one_that_says_nearl
     assert answer.startswith("In an older version (2021): The rent is due at the end of the month.")
 
 
+HANDBOOK = (
+    "Handbook v6 2026.txt",
+    "If a freezer is warm for longer than four hours, all of it is thrown away.",
+)
+MAIL = (
+    "From: Ann Lee <ann@lee.example>\nTo: All <all@lee.example>\nDate: Thu, 5 Feb 2026 18:31:20 +0000\n\n"
+    "With immediate effect: if a freezer is warm for longer than TWO hours (handbook 5.2 says four), "
+    "all is thrown away."
+)
+
+
+def test_a_mail_corrects_the_value_of_a_document_that_it_names():
+    documents, answers = [HANDBOOK, ("mail.txt", MAIL)], {"four hours": 0.6, "TWO": 0.4}
+    answer, asked = answer_from("For how many hours may a freezer be warm?", documents, answers)
+    assert "TWO hours" in answer
+    assert "than four hours" not in answer
+    assert asked.decisions[0]["why"].endswith("calls its value the former one")
+
+
+@pytest.mark.parametrize(
+    "old, new",
+    [
+        (("Guide v6 2026.txt", HANDBOOK[1]), MAIL),
+        (("Handbook v7 2027.txt", HANDBOOK[1]), MAIL),
+        ((HANDBOOK[0], "A shift at a freezer lasts four hours."), MAIL),
+        (HANDBOOK, MAIL.replace("says four", "says six")),
+        (HANDBOOK, MAIL.replace("With immediate effect: if", "We find that if")),
+    ],
+)
+def test_a_mail_corrects_no_other_document_or_value_and_no_later_one(old, new):
+    documents, answers = [old, ("mail.txt", new)], {"four hours": 0.6, "TWO": 0.4}
+    answer, asked = answer_from("For how many hours may a freezer be warm?", documents, answers)
+    assert answer.startswith(old[1])
+    assert asked.decisions == []
+
+
 def test_a_question_about_the_past_gets_both_versions_unmarked():
     answer, asked = answer_from("How many dogs were allowed?", RULES, {"One dog": 0.5, "two dogs": 0.4})
     assert answer.startswith("One dog may be kept.")
