@@ -16,12 +16,17 @@ _BLAND = {"value", "values", "amount", "data", "detail", "details", "description
 _SIZE, _PRICE = "size capacity amount total", "price cost fee amount total rate"
 MEASURES = {
     "heavy": "weight", "tall": "height", "high": "height", "wide": "width", "deep": "depth", "fast": "speed",
+    "weigh": "weight",
     "long": "length duration hours days weeks months minutes", "old": "age", "big": _SIZE, "large": _SIZE,
     "many": "quantity number count", "when": "date day time",
     **dict.fromkeys("expensive cheap cost costs pay paid spend spent".split(), _PRICE),
 }  # fmt: skip
-# A column's name with a unit: "Deposit (pounds)" above 30 becomes "deposit 30 pounds"; also "Height (m PD)".
-_WITH_UNIT = re.compile(r"(?P<name>.+?) \((?P<unit>[^\W\d_]{1,12}|[a-z]{1,3} [A-Z]{1,4}|[%°€£$])\)")
+# A column's name with a unit: "Deposit (pounds)" above 30 becomes "deposit 30 pounds"; also "Height (m PD)",
+# "Cost £" and "Heated, %".
+_WITH_UNIT = re.compile(
+    r"(?P<name>.+?),? (?:\((?P<unit>[^\W\d_]{1,12}|[a-z]{1,3} [A-Z]{1,4}|[%°€£$])\)|(?P<sign>[%€£$]))"
+)
+_TENTHS = re.compile(r".+\.\d")
 # Column names that are questions: "What" is left out before "Order the repair", and "What happens" is
 # followed by a colon.
 _QUESTION_NAME = re.compile(
@@ -93,11 +98,13 @@ def _cells_asked_for(cells: Sequence[Cell], question: str) -> list[Cell]:
 
 
 def with_unit(name: str, value: str) -> tuple[str, str]:
-    """Move a unit from a column's name to its value: ("amount", "£30") for "Amount (£)" and "30"."""
+    """Move a unit from a column's name to its value: ("amount", "£6.20") for "Amount (£)" and "6.2"."""
     unit = _WITH_UNIT.fullmatch(name)
     if unit and _NUMBER.fullmatch(value) and not _SERIAL.search(name):
-        symbol = unit["unit"]
-        return as_word(unit["name"]), f"{symbol}{value}" if symbol in "£$€" else f"{value} {symbol}"
+        symbol = unit["unit"] or unit["sign"]
+        if symbol not in "£$€":
+            return as_word(unit["name"]), f"{value} {symbol}"
+        return as_word(unit["name"]), f"{symbol}{value}{'0' * bool(_TENTHS.fullmatch(value))}"
     return name, value
 
 

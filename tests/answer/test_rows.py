@@ -60,6 +60,11 @@ MODELS = (("Property", "Weight"), ("D300", "12.8 kg"), ("D300 Pro", "15.6 kg"))
             "Oak board: price £12.40, height 5.10 m PD",
         ),
         (
+            (("article", "Oak board"), ("Cost £", "6.2"), ("Weight (€)", "12"), ("Sold, %", "4.5")),
+            "Tell me about the oak board",
+            "Oak board: cost £6.20, weight €12, sold 4.5 %",
+        ),
+        (
             (("tool", "Drill"), ("deposit", "30"), ("shelf", "B2")),
             "Tell me about the drill",
             "Drill: deposit 30, shelf B2",
