@@ -21,6 +21,7 @@ from adaptive_rag.answer.whole_tables import (
     column_dates,
     column_numbers,
     rows_of,
+    without_retired,
 )
 from adaptive_rag.source import ChoosesSources, ChunkSource, ListsChunks
 from adaptive_rag.state import Candidate, Phrase
@@ -59,8 +60,8 @@ def work_out(question: str, passages: Sequence[Candidate], source: ChunkSource) 
         document = source.only({name})
         if not isinstance(document, ListsChunks):
             return None
-        tables = (read_table_question(question, kind, measure, table) for table in collect_tables(document))
-        fitting += filter(None, tables)
+        tables = without_retired(collect_tables(document))
+        fitting += filter(None, (read_table_question(question, kind, measure, table) for table in tables))
     best = max((asked.fit for asked in fitting), default=())
     chosen = [asked for asked in fitting if asked.fit == best]
     # Where several tables fit equally, the question may mean any of them.
@@ -79,7 +80,7 @@ class _Result(NamedTuple):
 def _find_extreme(asked: TableQuestion) -> _Result | None:
     dates = column_dates(asked.rows, asked.column)
     values: Mapping[int, Any] = dates or column_numbers(asked.rows, asked.column)
-    if not values:
+    if len(values) < 2:  # nothing to compare
         return None
     is_most = asked.kind == "most"
     best = max(values.values()) if is_most else min(values.values())

@@ -25,7 +25,10 @@ _IS_VERSION = re.compile(
     r"(?:this|these|they|it|diese)\b[^.\n]{0,60}\b(?:replaces?|supersedes?|ersetzt))",
     re.IGNORECASE,
 )
-_GONE = r"(?:archived|superseded|obsolete|outdated|withdrawn|deprecated|no longer (?:valid|in force))"
+_GONE = (
+    r"(?:archived|superseded|obsolete|outdated|withdrawn|deprecated|no longer (?:valid|in force)|"
+    r"not valid any ?(?:more|longer))"
+)
 # "Travel 2022 (ARCHIVED)"; "This page is archived", "This version was valid until 2023"
 _RETIRED_TITLE = re.compile(rf"\b{_GONE}\b", re.IGNORECASE)
 _IS_RETIRED = re.compile(rf"\bThis (?:\w+ )?\w+ (?:is|was|has been) (?:{_GONE}|valid until)\b", re.IGNORECASE)

@@ -15,6 +15,7 @@ from typing import NamedTuple
 from adaptive_rag.answer.quotes import readable
 from adaptive_rag.answer.rows import Cell
 from adaptive_rag.answer.units import read_units
+from adaptive_rag.answer.validity import is_retired
 from adaptive_rag.deadline import in_time
 from adaptive_rag.source import ListsChunks
 from adaptive_rag.state import Candidate, to_candidate
@@ -31,6 +32,9 @@ NUMBER = re.compile(
     r"(?P<before>[£$€¥+−-]{0,2}) ?(?P<number>\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?) ?"
     r"(?P<after>[^\W\d_]{0,12}|[%°£€])"
 )
+# The column that Excel's loader makes of a line above a table
+_LINE_ABOVE = "table"
+_ARCHIVE = re.compile(r"\barchive\b", re.IGNORECASE)
 # Maximum number of texts that describe a row whose name is a number or a date.
 TEXTS = 4
 _DATE_FORMATS = "%Y-%m-%d", "%d %B %Y", "%d %b %Y", "%B %d, %Y", "%d.%m.%Y", "%Y-%m-%d %H:%M:%S"
@@ -113,6 +117,12 @@ class WholeTable:
         ]
         return [self.name_column, *texts[:TEXTS]]
 
+    @cached_property
+    def is_retired(self) -> bool:
+        """Return whether the table's name or the line above it says that it is no longer valid."""
+        names = f"{self.part}\n{self.rows[0].value(_LINE_ABOVE)}"
+        return bool(_ARCHIVE.search(self.part)) or is_retired(names, "")
+
     def is_key(self, column: str) -> bool:
         """Return whether every row has another value in a column."""
         return len({row.value(column) for row in self.rows}) == len(self.rows)
@@ -130,6 +140,16 @@ def collect_tables(source: ListsChunks) -> list[WholeTable]:
             tables.setdefault(key, {}).setdefault(row.start, row)
     ordered = ([rows[start] for start in sorted(rows)] for rows in tables.values() if len(rows) > 1)
     return [WholeTable(rows, title) for rows in ordered]
+
+
+def without_retired(tables: Sequence[WholeTable]) -> list[WholeTable]:
+    """Leave out each table that is no longer valid where a valid one has the same columns."""
+    valid = [{*table.columns, _LINE_ABOVE} for table in tables if not table.is_retired]
+    return [
+        table
+        for table in tables
+        if not (table.is_retired and any(columns.issuperset(table.columns) for columns in valid))
+    ]
 
 
 def rows_of(passage: Candidate) -> Iterator[NamedRow]:
