@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from calendar import month_name
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -16,7 +17,7 @@ from adaptive_rag.answer.whole_tables import (
     is_flag,
     yes_cells,
 )
-from adaptive_rag.text.words import stem, terms, words
+from adaptive_rag.text.words import STOP_WORDS, stem, terms, words
 
 _YEAR = re.compile(r"(?:19|20)\d\d")
 _MONTHS = {name.lower(): number for number, name in enumerate(month_name) if name}
@@ -29,6 +30,14 @@ _MONTH = re.compile(
 _DAY = re.compile(
     rf"\b\d{{1,2}}(?:st|nd|rd|th)? (?:of )?(?:{_MONTH_NAMES})\b|\b(?:{_MONTH_NAMES}) \d{{1,2}}\b"
 )
+# "all A parcels", "plan B"; not "x-ray"
+_LETTER = re.compile(r"(?<=\s)[^\W\d_](?=[\s?.!,]|$)")
+# "Pump, large" and "Accidents with absence" are a pump and accidents.
+_AFTER_HEAD = re.compile(r"[,;(]| (?:with|without|of|for|from|in|at|on|by|to) ")
+# not "House No. 5"
+_NEGATION = re.compile(r"\b(?:without|not|no(?!\.| ?\d))\b")
+# A term that at least this share of the different cells of a column has tells none of them apart.
+COMMON = 0.8
 
 
 @dataclass(frozen=True)
@@ -69,7 +78,9 @@ def find_conditions(question: str, asked: set[str], table: WholeTable, flags: bo
             if name not in cells and is_flag(table.rows, name):
                 cells[name] = yes_cells(table.rows, name)
     rows = [row for row in by_date.rows if all(row.value(name) in cells[name] for name in cells)]
-    texts = [f"{name} {' or '.join(values)}" for name, values in cells.items()]
+    # The only row with "KR-4310" needs no other condition.
+    keys = [name for name in cells if len(cells[name]) == 1 and table.is_key(name)]
+    texts = [f"{name} {' or '.join(cells[name])}" for name in keys or cells]
     text = " and ".join(texts + [by_date.text] * bool(by_date.text))
     return RowConditions(rows, cells, found | by_date.terms, text) if rows else None
 
@@ -79,38 +90,72 @@ def _find_cells(
 ) -> tuple[dict[str, list[str]], dict[str, set[str]]]:
     """Return the cells that a question names, and the terms that name them, by column.
 
-    A cell "Pump, large" is named by "pump" only where there is a cell "Pump" too.
+    Terms that nearly all cells of a column have name none of them: "shift" of "Early shift", "Late shift".
     """
     column_terms = set(terms(" ".join(table.columns)))
+    # "House E" means the column "House" and no other with an "E".
+    letters = find_letters(question).difference(*(_words_after(name, question) for name in table.columns))
     cells, cell_terms = dict[str, list[str]](), dict[str, set[str]]()
     for column in table.columns:
-        terms_of = {cell: _terms_of(cell) for row in table.rows if (cell := row.value(column))}
-        is_of_years = all(map(_YEAR.fullmatch, terms_of))
-        named = {
-            cell: own
-            for cell, own in terms_of.items()
-            if own and own <= asked.union(_words_after(column, question))
-            if is_of_years or not own <= column_terms
-            if is_of_years or not _needs_its_column(cell) or asked.intersection(terms(column))
-        }
-        longest = {own for own in named.values() if not any(own < other for other in named.values())}
-        if longest:
-            cell_terms[column] = set[str]().union(*longest)
-            values = [
-                cell for cell, own in terms_of.items() if own in longest or _terms_of(_head(cell)) in longest
-            ]
-            if len(values) < len(terms_of):
-                cells[column] = values
+        by_name = _cells_by_name({cell for row in table.rows if (cell := row.value(column))})
+        all_cells = {cell for each in by_name.values() for cell in each}
+        is_of_years = all(map(_YEAR.fullmatch, all_cells))
+        common = _find_common([_terms_of(cell) for cell in all_cells])
+        named = [
+            name
+            for name, each in by_name.items()
+            if name and name <= asked.union(_words_after(column, question)) and not name <= common
+            if is_of_years or not name <= column_terms
+            if is_of_years
+            or name <= letters
+            or not any(map(_needs_its_column, each))
+            or asked.intersection(terms(column))
+        ]
+        longest = [name for name in named if not any(name < other for other in named)]
+        if used := set[str]().union(*longest) or common & asked:
+            cell_terms[column] = used
+        values = {cell for name in longest for cell in by_name[name]}
+        if longest and values < all_cells:
+            in_order = dict.fromkeys(row.value(column) for row in table.rows)
+            cells[column] = [cell for cell in in_order if cell in values]
     return cells, cell_terms
 
 
+def _cells_by_name(cells: Collection[str]) -> dict[frozenset[str], set[str]]:
+    """Return cells by the terms that name them: all of their terms, or those of a head that cells share.
+
+    "Pump" names "Pump, large" only where another cell begins with it too.
+    """
+    by_name, by_head = dict[frozenset[str], set[str]](), dict[frozenset[str], set[str]]()
+    for cell in cells:
+        by_name.setdefault(_terms_of(cell), set()).add(cell)
+        by_head.setdefault(_terms_of(_AFTER_HEAD.split(cell, maxsplit=1)[0]), set()).add(cell)
+    for head, each in by_head.items():
+        if len(each) > 1:
+            by_name.setdefault(head, set()).update(each)
+    return by_name
+
+
+def _find_common(cells: Collection[frozenset[str]]) -> set[str]:
+    """Return the words that nearly all of several cells have; none for "Grade A", "Grade B"."""
+    counts = Counter(term for cell in cells for term in cell if term.isalpha())
+    if len(cells) < 2 or any(len(term) == 1 for term in counts):
+        return set()
+    return {term for term, count in counts.items() if count >= COMMON * len(cells)}
+
+
+def find_letters(text: str) -> set[str]:
+    """Return the letters that stand alone in a text, except those that are words: "b" of "the B parcels"."""
+    if text.isupper():
+        return set()
+    letters = _LETTER.findall(text)
+    return {one.lower() for one in letters if one not in STOP_WORDS and one != "I"}
+
+
 def _terms_of(cell: str) -> frozenset[str]:
-    """Return a cell's terms, or its words if they are all stop words, such as "A"."""
-    return frozenset(terms(cell) or words(cell))
-
-
-def _head(cell: str) -> str:
-    return re.split(r"[,;(]", cell, maxsplit=1)[0]
+    """Return a cell's terms, with "not" and single letters, or its words if they are all stop words."""
+    own = {*terms(cell), *find_letters(cell), *_NEGATION.findall(cell.lower())}
+    return frozenset(own if terms(cell) else words(cell))
 
 
 def _needs_its_column(cell: str) -> bool:

@@ -10,11 +10,12 @@ import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
+from itertools import takewhile
 from statistics import median
 
 from adaptive_rag.answer.quotes import readable
-from adaptive_rag.answer.row_conditions import RowConditions, find_conditions
-from adaptive_rag.answer.rows import MEASURES
+from adaptive_rag.answer.row_conditions import RowConditions, find_conditions, find_letters
+from adaptive_rag.answer.rows import MEASURES, with_unit
 from adaptive_rag.answer.whole_tables import (
     NamedRow,
     WholeTable,
@@ -51,13 +52,15 @@ class TableKind:
     skips_results: bool = False
 
 
+# Asks for the rows with a cell in a column: "What is in the gift box?"
+_WHAT_IS_IN = re.compile(r"^what(?: is|['’]s) in\b")
 # The kinds by the codes of their sentences in text/en.toml; the first whose pattern is found counts.
 KINDS: dict[str, TableKind] = {
     "most": TableKind(),
     "least": TableKind(),
     "median": TableKind(r"\bmedian\b", "median", "median", median, skips_results=True),
     "sum": TableKind(
-        r"\b(?:total|sum|altogether|combined|in all|adds? up)\b",
+        r"\b(?:total|sum|altogether|together|combined|in all|adds? up)\b",
         "total sum add adds added up altogether together overall",
         r"(?:(?:grand|overall) |sub-?)?totals?|sum",
         _add_up,
@@ -65,7 +68,8 @@ KINDS: dict[str, TableKind] = {
     "mean": TableKind(r"\baverage\b|(?:^|\b(?:the|a|of) )mean\b", "average mean", "average|mean", _mean),
     "count": TableKind(r"\b(?:how many|count)\b|(?:^|\b(?:the|a|total|exact) )number of\b", "count"),
     "list": TableKind(
-        r"^(?:please |can you |could you )?(?:list|show|name|enumerate|give me)\b|\bwhat are (?:all )?the\b",
+        r"^(?:please |can you |could you )?(?:list|show|name|enumerate|give me)\b|\bwhat are (?:all )?the\b|"
+        + _WHAT_IS_IN.pattern,
         "list lists listed show give me",
     ),
 }
@@ -109,6 +113,11 @@ _OTHER_ROWS = re.compile(
     re.IGNORECASE,
 )
 _TOTAL_ROW = re.compile("|".join(kind.row_names for kind in KINDS.values() if kind.row_names), re.IGNORECASE)
+# "All households", if its numbers can be those of all others together
+_ROW_OF_ALL = re.compile(r"[Aa]ll (?:[a-z]+s|people|children|men|women)")
+# Of "how many of the open invoices are there", "of the open invoices" are counted.
+_ENDS_PHRASE = STOP_WORDS - {"of", "the", "all", "our"}
+_EMPTY = frozenset(["", *"0 no n false ✗ none".split()])
 _YEAR = re.compile(r"(?:19|20)\d\d")
 _GROUP = re.compile(r"\b(?:per|by|each|every) (?:the )?(?P<word>[^\W\d_]+)")
 _MONEY = re.compile(r"[£$€]|\b(?:eur|euros?|usd|gbp|chf|dollars?|pounds?)\b", re.IGNORECASE)
@@ -163,18 +172,23 @@ def question_kind(question: str) -> tuple[str | None, str]:
 def read_table_question(question: str, kind: str, measure: str, table: WholeTable) -> TableQuestion | None:
     """Read a question by a table's names and cells; None where one of its words occurs in none of them."""
     table = _select_section(question, table)
-    asked = set(terms(question)) - (_ASKING - set(terms(table.topic)))
+    without_all, row_terms = _leave_out_row_of_all(table)
+    table = table if kind in ("count", "list") else without_all
+    question_terms = {*terms(question), *find_letters(question)}
+    asked = question_terms - (_ASKING - set(terms(table.topic)))
     flags = kind != "count" and not (kind == "list" and _SHOWS_COLUMNS.search(question.lower()))
-    found = find_conditions(question, set(terms(question)), table, flags)
+    found = find_conditions(question, question_terms - row_terms, table, flags)
     if found is None or found.terms.intersection(map(stem, _SUPERLATIVES)):
         return None
-    rows, table_terms = found.rows, set(terms(" ".join([*table.columns, table.topic])))
+    rows, table_terms = found.rows, row_terms.union(terms(" ".join([*table.columns, table.topic])))
     # A year in a table's name does not say that all of its rows are of that year.
     known = found.terms | {term for term in table_terms if not _YEAR.fullmatch(term)} | _FOR_ROWS
     known |= set(terms(" ".join(table.columns)))
     known |= {stem(word) for word in words(question) if word in _SUPERLATIVES or word in MEASURES}
     if kind == "count" and any(map(table.is_key, found.cells)):
         return _read_stock_question(asked, found, table)
+    of_cells = kind == "count" and _counts_cells(question, asked, table)
+    kind = "sum" if of_cells else kind
     if not asked <= known or not asked & (table_terms | found.terms) or _asks_for_groups(question, table):
         return None
     matched = list(found.cells)
@@ -186,10 +200,17 @@ def read_table_question(question: str, kind: str, measure: str, table: WholeTabl
     column = _find_column(asked - _ASKING, question, measure, matched, rows, kind)
     if column is None or (KINDS[kind].skips_results and re.search(KINDS[kind].pattern, column.lower())):
         return None
-    if kind not in ("count", "list"):
+    is_inside = kind == "list" and _is_inside(question, column)
+    if is_inside:
+        rows = [row for row in rows if row.value(column).lower() not in _EMPTY]
+    elif kind not in ("count", "list"):
         rows = [row for row in rows if row.value(column)]
-    others = [name for name in table.columns if asked.intersection(terms(name)).difference(terms(column))]
-    return TableQuestion(kind, table, column, rows, readable(found.text), others, _fit(asked, table))
+    has_unit = of_cells and any(with_unit(column, row.value(column))[1].strip("0123456789.,") for row in rows)
+    if not rows or has_unit or (_WHAT_IS_IN.match(question.lower()) and not is_inside):
+        return None
+    condition = found.text or column * is_inside
+    more = [name for name in table.columns if asked.intersection(terms(name)).difference(terms(column))]
+    return TableQuestion(kind, table, column, rows, readable(condition), more, _fit(asked, table))
 
 
 def _fit(asked: set[str], table: WholeTable) -> tuple[int, ...]:
@@ -222,6 +243,57 @@ def _select_section(question: str, table: WholeTable) -> WholeTable:
     asked = set(terms(question)) - set(terms(" ".join(table.headings)))
     in_section = [row for row in items if asked.intersection(terms(" ".join(row.headings)))]
     return replace(table, rows=in_section or items)
+
+
+def _leave_out_row_of_all(table: WholeTable) -> tuple[WholeTable, set[str]]:
+    """Leave out a first or last row such as "All households", and return its terms: the rows are households.
+
+    Each of its numbers must be the sum of the others, or lie between them as their average does.
+    """
+    for row in (table.rows[0], table.rows[-1]):
+        others = [other for other in table.rows if other is not row]
+        if _ROW_OF_ALL.fullmatch(table.name_of(row)) and all(
+            _is_result(number, list(column_numbers(others, column).values()))
+            for column in table.columns
+            for number in column_numbers([row], column).values()
+        ):
+            return replace(table, rows=others), set(terms(table.name_of(row)))
+    return table, set()
+
+
+def _is_result(number: Decimal, others: Sequence[Decimal]) -> bool:
+    return not others or number == sum(others) or min(others) <= number <= max(others)
+
+
+def _is_inside(question: str, column: str) -> bool:
+    """Return whether a question asks for what is in a column: "Which items are in the gift box?"."""
+    return bool(re.search(rf"\bin (?:the |an? )?{re.escape(column)}\W*$", question, re.IGNORECASE))
+
+
+def _counts_cells(question: str, asked: set[str], table: WholeTable) -> bool:
+    """Return whether "how many" asks for the sum of a column: "how many visits did all towns have in 2025".
+
+    It does if it asks for something else than the rows, and for all of them or by a column's year, or if the
+    table's heading says what is counted: "Visits by town".
+    """
+    rows, counted = set(terms(table.columns[0])), _counted_words(question)[:1]
+    # "Parcel prices" counts no parcels.
+    if rows.issuperset(map(stem, counted)) or not set(counted) <= set(
+        words(f"{table.topic} {table.columns}")
+    ):
+        return False
+    years = {year for name in table.columns for year in _YEAR.findall(name)}
+    of_rows = re.finditer(
+        r"\b(?:all|by|per) (?:the |our |its )?(?P<word>[^\W\d_]+)", f"{question} {table.part}".lower()
+    )
+    return bool(years & asked) or any(stem(match["word"]) in rows for match in of_rows)
+
+
+def _counted_words(question: str) -> list[str]:
+    """Return the words for what is counted: "visits" of "how many visits did all towns have"."""
+    after = re.search(r"\b(?:how many|number of|count(?: of)?) (.*)", question.lower())
+    phrase = takewhile(lambda word: word not in _ENDS_PHRASE, words(after[1]) if after else [])
+    return [word for word in phrase if word not in STOP_WORDS and stem(word) not in _ASKING]
 
 
 def _asks_for_groups(question: str, table: WholeTable) -> bool:
@@ -257,7 +329,9 @@ def _find_column(
         # "How many weeks does it take?" asks for the number in the column "Weeks", and "How many have paid?"
         # for the rows with "yes" in the column "Paid".
         asks_for_cells = any(column_numbers(rows, name) or is_flag(rows, name) for name in named)
-        return None if asks_for_cells else next(iter(named), first)
+        counted = {stem(word) for word in _counted_words(question)}
+        columns = [name for name in named if counted.intersection(terms(name))] if named else [first]
+        return None if asks_for_cells or not columns else columns[0]
     if kind == "list":
         column = next((name for name in named if name != first), first)
         # A heading that was read as a column's name, or one with other words, names nothing to list.
