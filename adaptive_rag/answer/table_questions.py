@@ -293,7 +293,7 @@ def _counted_words(question: str) -> list[str]:
     """Return the words for what is counted: "visits" of "how many visits did all towns have"."""
     after = re.search(r"\b(?:how many|number of|count(?: of)?) (.*)", question.lower())
     phrase = takewhile(lambda word: word not in _ENDS_PHRASE, words(after[1]) if after else [])
-    return [word for word in phrase if word not in STOP_WORDS and stem(word) not in _ASKING]
+    return [word for word in phrase if word not in STOP_WORDS]
 
 
 def _asks_for_groups(question: str, table: WholeTable) -> bool:
@@ -328,10 +328,11 @@ def _find_column(
     if kind == "count":
         # "How many weeks does it take?" asks for the number in the column "Weeks", and "How many have paid?"
         # for the rows with "yes" in the column "Paid".
-        asks_for_cells = any(column_numbers(rows, name) or is_flag(rows, name) for name in named)
         counted = {stem(word) for word in _counted_words(question)}
-        columns = [name for name in named if counted.intersection(terms(name))] if named else [first]
-        return None if asks_for_cells or not columns else columns[0]
+        of_counted = [name for name in columns if counted.intersection(terms(name))]
+        if any(column_numbers(rows, name) or is_flag(rows, name) for name in [*named, *of_counted]):
+            return None
+        return next((name for name in named if name in of_counted), None) if named else first
     if kind == "list":
         column = next((name for name in named if name != first), first)
         # A heading that was read as a column's name, or one with other words, names nothing to list.
