@@ -369,7 +369,7 @@ async def test_a_query_takes_the_users_context_and_a_thread(town: MemoryIndex) -
 
 
 def test_a_question_is_compared_on_two_routes(rag: AdaptiveRAG) -> None:
-    found = rag.compare("What do people say of the sea wall?", routes=["factual", "opinion"])
+    found = rag.compare("How long is the sea wall of Saltmere?", routes=["factual", "opinion"])
     assert [column.name for column in found.columns] == ["factual", "opinion"]
     assert [column.route for column in found.columns] == [["factual"], ["opinion"]]
     outputs = {

@@ -118,8 +118,9 @@ def heading_needed(question: str, passage: Candidate, quote: Sequence[AnswerSent
         return heading
     if not heading.endswith("?"):
         return ""
-    is_missing = not set(terms(said)).issuperset(set(terms(heading)).intersection(terms(question)))
-    return heading if quote[0].is_reply or is_missing else ""
+    asked = set(terms(question))
+    names_subject = not asked.isdisjoint(terms(heading)) and asked.isdisjoint(terms(said))
+    return heading if quote[0].is_reply or names_subject else ""
 
 
 def _asks_which(question: str) -> bool:

@@ -34,7 +34,7 @@ from adaptive_rag.text.vectors import Scores, softmax
 from adaptive_rag.text.words import coverage, terms, weighted_terms
 
 SHIPPED = "local:reader"
-SHIPPED_SHA256 = "57d9ce9b9b42443cfdec34c3b32ffcdcdc00c09b33e6068c5854cdc82b72280c"
+SHIPPED_SHA256 = "e9ff0640c999d88c9e79e38b5887a2ac28432c4b1f09d899e4f36c7902ab1918"
 NETWORK = Path(__file__).parent / "minilm" / "reader.onnx"
 TOKENIZER = NETWORK.with_name("tokenizer.json")
 MAX_TOKENS = 320
