@@ -23,7 +23,6 @@ from adaptive_rag.text.languages import label_for
 from adaptive_rag.text.markdown import find_in_prose, headings_as_bold, links_as_words
 from adaptive_rag.text.markers import MARKER, write_marker
 from adaptive_rag.text.ocr import format_confidence
-from adaptive_rag.text.phrases import number_markers
 from adaptive_rag.text.places import format_other_names, group_by_place
 
 if TYPE_CHECKING:
@@ -47,6 +46,8 @@ def print_answer(output: OutputState, seconds: float, context: Context, *, paths
 
     Documents are shown by their shortest distinct names, or with `paths` by their full paths.
     """
+    from adaptive_rag.text.phrases import number_markers  # loads LangGraph
+
     print_heading(output["analysis"])
     answer, citations = number_markers(output["answer"], output["citations"])
     print_block(_style_answer(answer))
