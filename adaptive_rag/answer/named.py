@@ -16,8 +16,10 @@ import numpy as np
 from adaptive_rag.answer.labels import find_mentions
 from adaptive_rag.answer.score import ScoredSentences
 from adaptive_rag.answer.sentences import AnswerSentence
+from adaptive_rag.answer.speakers import FULL_NAME
 from adaptive_rag.state import Candidate
 from adaptive_rag.text.places import section_at
+from adaptive_rag.text.speech import may_be_name, small_words
 from adaptive_rag.text.words import STOP_WORDS, terms
 
 # Words of questions that name one thing and ask for others: "newer than 2.3.0", "from 2.3.0 to 2.4.0",
@@ -39,8 +41,6 @@ _DISTINCT = re.compile(r"\d+(?:[.-]\w+){2,}|[^\W\d_][\w-]*\d[\w.-]*")
 _WHICH = re.compile(r"\b(?:which|(?:in|with|since|by) what) (\w+)", re.IGNORECASE)
 _WHEN = re.compile(r"\bwhen\b", re.IGNORECASE)
 _WHO = re.compile(r"\b(?:who|whom)\b", re.IGNORECASE)
-# "Ada Roil": a heading that may be a person's name
-_NAME = re.compile(r"[^\W\d_][\w.'’-]*(?: [A-Z][\w.'’-]*){1,3}")
 _NUMBERED = re.compile(r"\W*v?\d+\.\d")
 # What questions call a section whose heading begins with a number: "4.2 Fees"
 _SECTION_WORDS = "section clause article chapter part rule step point paragraph".split()
@@ -114,8 +114,8 @@ def heading_needed(question: str, passage: Candidate, quote: Sequence[AnswerSent
     """
     heading = (section_at(passage, quote[0].start) or "").rpartition(" > ")[2]
     said = " ".join(sentence.text for sentence in quote)
-    if _WHO.search(question) and _NAME.fullmatch(heading) and heading not in said:
-        return heading
+    if _WHO.search(question) and re.fullmatch(FULL_NAME, heading) and heading not in said:
+        return heading if may_be_name(heading, small_words(passage["text"])) else ""
     if not heading.endswith("?"):
         return ""
     asked = set(terms(question))

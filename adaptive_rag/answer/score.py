@@ -81,8 +81,8 @@ def score_sentences(
     chunks = chunks_to_read(documents)
     reading, in_headers = reader.read(question, [passage_of(chunk) for _, chunk in chunks]), 0.0
     for (document, chunk), result in zip(chunks, reading.passages, strict=True):
-        indices = _sentence_indices(sentences, document, chunk, result.spans)
         headers = header_spans(chunk["text"])
+        indices = _sentence_indices(sentences, document, chunk, result.spans, headers)
         for (start, _), index, score in zip(result.spans, indices, result.scores, strict=True):
             if index is None and _is_within(headers, start):
                 in_headers += float(score)
@@ -109,7 +109,8 @@ def read_sides(
     chunks = chunks_to_read(documents)
     results = reader.side(proposal, [passage_of(chunk) for _, chunk in chunks])
     for (document, chunk), sided_spans in zip(chunks, results, strict=True):
-        indices = _sentence_indices(sentences, document, chunk, [span for span, _ in sided_spans])
+        spans, headers = [span for span, _ in sided_spans], header_spans(chunk["text"])
+        indices = _sentence_indices(sentences, document, chunk, spans, headers)
         for index, (_, side) in zip(indices, sided_spans, strict=True):
             # Of several spans of a sentence, the one that takes a side most clearly counts.
             if index is not None and side.neither < sides[index, 2]:
@@ -146,6 +147,7 @@ def _sentence_indices(
     document: int,
     chunk: Candidate,
     spans: Sequence[tuple[int, int]],
+    headers: Sequence[tuple[int, int]],
 ) -> Iterator[int | None]:
     """Yield, for each span of a chunk, the index of the sentence that it belongs to, or None.
 
@@ -155,7 +157,6 @@ def _sentence_indices(
     first = bisect_right(sentences, document - 1, key=lambda sentence: sentence.document)
     last = bisect_right(sentences, document, key=lambda sentence: sentence.document)
     ends = [sentence.end for sentence in sentences[first:last]]
-    headers = header_spans(chunk["text"])
     for start, end in spans:
         index = first + bisect_right(ends, chunk["start"] + start)
         is_heading = chunk["text"].startswith("#", start)

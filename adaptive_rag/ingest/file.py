@@ -89,10 +89,10 @@ def _read(file: SourceFile, loader: Loader) -> SourceText:
     builder = TextBuilder()
     with unpacked(file.path) as path:
         loader(path, builder)
-        divide_letters(builder)
         if builder.length > _UNPACKED_CHARACTERS + _UNPACKED_RATIO * os.path.getsize(path):
             millions = f"{builder.length // 1_000_000:,} million characters"
             raise IndexingError(f"unpacks to {millions}, which no document of its size holds. Save it anew")
+        divide_letters(builder)
         text = builder.build(file.source, hash_file(path))
     if not any(map(str.isalnum, text.text)):
         if builder.hidden_words:

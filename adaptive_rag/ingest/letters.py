@@ -17,9 +17,9 @@ def divide_letters(builder: TextBuilder) -> None:
     headings below the first letter stay as they are: a manual may show two mails as an example.
     """
     text = builder.text
-    letters = find_letters(text)
+    letters = [] if builder.has_records else find_letters(text)
     authors = [letter.author for letter in letters if letter.author]
-    if len(authors) < 2 or builder.has_records or builder.has_heading_after(letters[0].body):
+    if len(authors) < 2 or builder.has_heading_after(letters[0].body):
         return
     preface = text[: letters[0].start].strip()
     title = preface.split("\n", 1)[0]

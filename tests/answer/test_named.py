@@ -147,13 +147,14 @@ def test_a_reply_follows_the_question_above_it(question: str, best: str, expecte
 
 
 @pytest.mark.parametrize(
-    ("question", "expected"),
+    ("question", "heading", "expected"),
     [
-        ("Who runs the kitchen?", "Ada Roil: Head of the kitchen since the winter. [1]"),
-        ("Since when is there a head of the kitchen?", "Head of the kitchen since the winter. [1]"),
+        ("Who runs the kitchen?", "Ada Roil", "Ada Roil: Head of the kitchen since the winter. [1]"),
+        ("Since when has it a head?", "Ada Roil", "Head of the kitchen since the winter. [1]"),
+        ("Who runs the kitchen?", "Kitchen Staff", "Head of the kitchen since the winter. [1]"),
     ],
 )
-def test_a_name_above_answers_who(question: str, expected: str) -> None:
-    text = "#### Ada Roil\n\nHead of the kitchen since the winter.\n"
-    page = candidate(text, metadata={"section_starts": {"0": "Our team > Ada Roil"}})
+def test_a_name_above_answers_who(question: str, heading: str, expected: str) -> None:
+    text = f"#### {heading}\n\nHead of the kitchen since the winter.\n\nThe kitchen staff has five cooks.\n"
+    page = candidate(text, metadata={"section_starts": {"0": f"Our team > {heading}"}})
     assert extract_answer(request(question, [page], {"Head of": 0.6})).text == expected
