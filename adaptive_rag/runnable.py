@@ -37,7 +37,7 @@ from adaptive_rag.graph.builder import build_graph, check_names
 from adaptive_rag.graph.caching import open_cache
 from adaptive_rag.index import Index
 from adaptive_rag.index.index import narrow_to, source_of
-from adaptive_rag.index.manifest import MANIFEST
+from adaptive_rag.index.manifest import MANIFEST, Chunking
 from adaptive_rag.index.sharding.layout import SHARDS
 from adaptive_rag.ingest.discovery import holds_documents
 from adaptive_rag.ingest.loaders import find_loader
@@ -52,7 +52,7 @@ from adaptive_rag.tool import make_tool
 Question: TypeAlias = str | InputState | dict[str, Any] | BaseMessage | Sequence[BaseMessage] | PromptValue
 
 # Settings of the index rather than of a question; `from_documents` passes them on.
-INDEX_SETTINGS = ("chunk_size", "chunk_overlap", "sentence_vectors")
+INDEX_SETTINGS = tuple(Chunking().chunking())
 
 
 class AdaptiveRAG(Runnable[Question, OutputState]):

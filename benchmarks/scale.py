@@ -138,9 +138,7 @@ def make_index(folder: Path, size: int) -> dict[str, float]:
     """Write the synthetic chunks as an index, as a build does; return the seconds that each part took."""
     folder.mkdir(parents=True)
     location = open_location(folder)
-    settings = Settings(
-        embedding_name(PrecomputedEmbeddings({})), DIMENSION, 1000, 200, sentence_vectors=True
-    )
+    settings = Settings(embeddings=embedding_name(PrecomputedEmbeddings({})), dimension=DIMENSION)
     manifest = Manifest(settings, "chunks-1").publish(location)
     writer = TableWriter(location.uri, "chunks-1", None, DIMENSION)
     noise = normalise(np.random.default_rng(0).normal(size=(997, SENTENCE_DIMENSION)))

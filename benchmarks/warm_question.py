@@ -48,7 +48,7 @@ def make_index(folder: Path, size: int) -> None:
     rng = np.random.default_rng(0)
     folder.mkdir(parents=True)
     location = open_location(folder)
-    manifest = Manifest(Settings(MINILM, model.dimension, 1000, 200, True), "chunks-1").publish(location)
+    manifest = Manifest(Settings(embeddings=MINILM, dimension=model.dimension), "chunks-1").publish(location)
     writer = TableWriter(location.uri, "chunks-1", None, model.dimension)
     rows = []
     for number in range(size):

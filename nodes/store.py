@@ -50,11 +50,6 @@ def _read_served(state: IndexingState, runtime: Runtime[Any]) -> tuple[Confined,
         raise ConfigurationError(f"index = {context.index!r} is not usable: expected a folder or URI.")
     settings: dict[str, Any] = {"uri": context.index, "embeddings": context.embeddings}
     if manifest := read_manifest(open_location(context.index)):
-        existing = manifest.settings
-        settings |= {
-            "embeddings": context.embeddings or existing.embeddings,
-            "chunk_size": existing.chunk_size,
-            "chunk_overlap": existing.chunk_overlap,
-            "sentence_vectors": existing.sentence_vectors,
-        }
+        settings |= manifest.settings.chunking()
+        settings["embeddings"] = context.embeddings or manifest.settings.embeddings
     return Confined(state["paths"], context.serving.roots, context.serving.max_documents), settings

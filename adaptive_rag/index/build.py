@@ -21,6 +21,7 @@ from adaptive_rag.index.location import Location, open_location
 from adaptive_rag.index.lock import refuse_foreign_folder, remove_failed_start, write_lock
 from adaptive_rag.index.manifest import (
     MANIFEST,
+    Chunking,
     Manifest,
     Settings,
     has_current_copy,
@@ -42,21 +43,15 @@ from adaptive_rag.models.embeddings import embedding_name, encode, load_embeddin
 from adaptive_rag.models.onnx import MINILM, OnnxEmbeddings
 from adaptive_rag.private import make_folder
 
-DEFAULT_CHUNK_SIZE = 1000
-DEFAULT_CHUNK_OVERLAP = 200
 LOCK_WAIT_SECONDS = 600.0
 
 
 @dataclass(frozen=True, kw_only=True)
-class BuildOptions:
+class BuildOptions(Chunking):
     """Options for building an index."""
 
     embeddings: str | Embeddings | None = None
     """The embedding model; by default the embedded one."""
-    chunk_size: int = DEFAULT_CHUNK_SIZE
-    chunk_overlap: int = DEFAULT_CHUNK_OVERLAP
-    sentence_vectors: bool = True
-    """Whether to store a vector of each sentence."""
     progress: Callable[[Progress], None] | None = None
     include: Sequence[str] = ()
     """If given, only these files of the folders are read. Files that `exclude`, a `.gitignore` or the
@@ -108,9 +103,7 @@ def _build_index(documents: Documents | Share, uri: str | Path, options: BuildOp
     read_state = last_manifest if options.rebuild else read_manifest
     stamp, manifest = location.stamp(MANIFEST), read_state(location)
     model, model_name, dimension = _identify_model(manifest, options.embeddings)
-    settings = Settings(
-        model_name, dimension, options.chunk_size, options.chunk_overlap, options.sentence_vectors
-    )
+    settings = Settings(embeddings=model_name, dimension=dimension, **options.chunking())
     if location.path is not None:
         with explain_write_errors(location.uri):
             make_folder(location.path)

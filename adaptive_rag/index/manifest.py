@@ -10,7 +10,7 @@ import shlex
 import subprocess
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, NamedTuple
 
 from xxhash import xxh3_64_hexdigest
@@ -52,16 +52,28 @@ class Seal(NamedTuple):
     checksum: str
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
+@dataclass(frozen=True, kw_only=True)
+class Chunking:
+    """How texts become chunks: the settings that may be chosen for a new index."""
+
+    chunk_size: int = 1000
+    """Maximum number of characters of a chunk."""
+    chunk_overlap: int = 200
+    """Maximum number of characters that neighbours share."""
+    sentence_vectors: bool = True
+    """Whether to store a vector of each sentence."""
+
+    def chunking(self) -> dict[str, Any]:
+        """Return these settings alone, by name."""
+        return {setting.name: getattr(self, setting.name) for setting in fields(Chunking)}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings(Chunking):
     """The settings that all chunks of an index were made with; others cannot be added to it."""
 
     embeddings: str
     dimension: int
-    chunk_size: int
-    chunk_overlap: int
-    sentence_vectors: bool
-    """Whether each sentence has a vector."""
 
     def __str__(self) -> str:
         sentences = "with" if self.sentence_vectors else "without"
@@ -184,7 +196,7 @@ class Manifest:
 
 def _to_dict(record: Manifest | Settings | SourceRecord) -> dict[str, Any]:
     # `asdict` would also copy all nested values, which takes longer than writing them
-    return {name: getattr(record, name) for name in record.__slots__}
+    return {entry.name: getattr(record, entry.name) for entry in fields(record)}
 
 
 def chunk_key(source: str, content_hash: str) -> str:
@@ -283,19 +295,19 @@ def _parse(content: bytes, uri: str) -> Manifest:
     body, _, checksum = content.rpartition(CHECKSUM)
     if checksum != xxh3_64_hexdigest(body + b"}").encode() + b'"}':
         raise ValueError("it has changed since it was written")
-    fields = json.loads(body + b"}")
-    del fields["made_by"]
-    if (format_number := fields.pop("format")) != FORMAT:
+    parsed = json.loads(body + b"}")
+    del parsed["made_by"]
+    if (format_number := parsed.pop("format")) != FORMAT:
         raise IndexMismatchError(
             f"The index {uri} has format {format_number!r}; this version reads format {FORMAT}. "
             f"Use the version that made it, or rebuild it: {rebuild_hint(uri)}"
         )
-    settings = Settings(**fields.pop("settings"))
-    sources = fields.pop("sources")
+    settings = Settings(**parsed.pop("settings"))
+    sources = parsed.pop("sources")
     for name, record in sources.items():
         sources[name] = SourceRecord(**{**record, "notes": tuple(record["notes"])})
-    files = {name: Seal(*seal) for name, seal in fields.pop("files").items()}
-    return Manifest(settings=settings, sources=sources, files=files, **fields)
+    files = {name: Seal(*seal) for name, seal in parsed.pop("files").items()}
+    return Manifest(settings=settings, sources=sources, files=files, **parsed)
 
 
 def complete_manifest(location: Location) -> Manifest:

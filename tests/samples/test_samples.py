@@ -16,7 +16,7 @@ import pytest
 import yaml
 
 from adaptive_rag import Index
-from adaptive_rag.index.build import DEFAULT_CHUNK_SIZE
+from adaptive_rag.index.manifest import Chunking
 from adaptive_rag.ingest import extract_text
 from adaptive_rag.ingest.chunking import text_to_embed
 from adaptive_rag.models.embeddings import limit_of
@@ -236,5 +236,5 @@ def test_what_is_lent_to_an_index_of_the_samples_is_all_that_it_embeds(tmp_path:
     question = ["What is the highest water level ever recorded at Pellhythe?"]
     index = Index.open(tmp_path / "lent")
     best = index.search(question, limit=1)[0][0]
-    again = index.embed([text_to_embed(best, limit_of(index.embeddings, DEFAULT_CHUNK_SIZE))])[0]
+    again = index.embed([text_to_embed(best, limit_of(index.embeddings, Chunking.chunk_size))])[0]
     assert again @ index.vectors([best["id"]])[0] > 0.999

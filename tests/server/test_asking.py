@@ -42,7 +42,7 @@ def test_a_collection_whose_first_documents_are_being_indexed_says_so(fresh: Tes
     with Session(services.engine) as db:
         place = services.folder_of(db.scalars(select(Collection)).one()).index
     place.mkdir(parents=True)
-    made_with = Settings("local:all-MiniLM-L6-v2", 384, 1000, 200, sentence_vectors=True)
+    made_with = Settings(embeddings="local:all-MiniLM-L6-v2", dimension=384)
     Manifest(made_with, table="chunks-1").publish(open_location(place))
     assert "no documents" in fresh.post(URL, json=QUESTION).json()["detail"]
     fresh.post("/api/v1/collections/samples/documents", files=[("files", ("a.md", "# A\n\nOne."))])
