@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator
 from contextlib import suppress
 from datetime import datetime
+from email.errors import HeaderParseError
 from email.header import decode_header, make_header
 from email.message import Message
 from email.utils import parsedate_to_datetime
@@ -236,7 +237,8 @@ def _header(message: Message, name: str) -> str:
 
 def _plain(value: str) -> str:
     """Decode a header: "café" for "=?utf-8?q?caf=C3=A9?="; invalid parts stay as they are."""
-    with suppress(LookupError, ValueError):  # unknown encodings, and bytes that are invalid in theirs
+    # unknown encodings, bytes that are invalid in theirs, and damaged base64
+    with suppress(LookupError, ValueError, HeaderParseError):
         value = str(make_header(decode_header(value)))
     return " ".join(value.split())
 

@@ -42,6 +42,13 @@ class _Markup(NamedTuple):
     r"""A pattern for text that is kept: formulas, listings, and the sign in "\&"."""
 
 
+# Letters that have a command of their own: "S{\o}ren".
+_LETTERS = {
+    "ss": "ß", "ae": "æ", "AE": "Æ", "oe": "œ", "OE": "Œ", "o": "ø", "O": "Ø", "aa": "å", "AA": "Å", "l": "ł",
+    "L": "Ł",
+}  # fmt: skip
+
+
 def _compose_accent(match: re.Match[str]) -> str:
     return unicodedata.normalize("NFC", match[2] + _ACCENTS[match[1]])
 
@@ -59,6 +66,7 @@ _LATEX = _Markup(
     nested=(
         (r"(?<!\\)%.*", ""),
         (r"\\([`'^\"~]|[cv](?=[ {]))[ \t]*\{?\\?([A-Za-z])\}?", _compose_accent),
+        (rf"\\({'|'.join(_LETTERS)})(?![A-Za-z@])(?:\{{\}}|[ \t]+)?", lambda match: _LETTERS[match[1]]),
         (r"\\(?:label|[vh]space|includegraphics|bibliography(?:style)?|index|input|include|usepackage|setlength|"
          r"documentclass)\b\*?(?:\[[^\]\n]*\])?(?:\{[^{}]*\})+|\\href\{[^{}]*\}|"
          r"\\multi(?:row|column)\{[^{}]*\}\{[^{}]*\}", blank),

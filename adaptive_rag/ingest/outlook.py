@@ -45,6 +45,14 @@ def load_msg(path: Path, builder: TextBuilder) -> None:
     add_mail(message, builder)
 
 
+class _Mail(EmailMessage):
+    """A mail whose headers are not parsed: Python's parser raises errors of any kind on "Ana <" or "<>"."""
+
+    def get(self, name: str, failobj: Any = None) -> Any:
+        """Return a header as it was set."""
+        return next((value for key, value in self.raw_items() if key.lower() == name.lower()), failobj)
+
+
 class _Reader:
     """Reads the mails in an .msg file, each from the storage that holds its properties."""
 
@@ -60,7 +68,7 @@ class _Reader:
         numbers = self._numbers(folder, 24 if folder else 32)
         number = numbers.get(_MESSAGE_CODE_PAGE) or numbers.get(_BODY_CODE_PAGE)
         self._encoding = code_page(number) or "cp1252"
-        message = EmailMessage()
+        message = _Mail()
         for name, value in self._headers(folder, numbers).items():
             if value := " ".join(value.split()):
                 # Added directly: the value may not be valid in a mail header, and a policy would refuse it.

@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from adaptive_rag.text.tables import write_row, write_rule
 
 _GRID = re.compile(r" *\+(?:[-=]+\+)+ *")
+# A bar, or the corner of a line that ends beside a cell; the "+" in "+49 30" is text.
+_SEPARATOR = re.compile(r"(?<!\\)(?:\||(?<=[-=])\+)(?![|+-])")
 _SIMPLE = re.compile(r" *=+(?: +=+)+ *")
 _BORDER = re.compile(r" *[=-]+(?: +[=-]+)* *")
 _ITEM = re.compile(r" *(?P<row>\* +)?- ?(?P<text>.*)")
@@ -56,7 +58,7 @@ def _read_grid(lines: list[str]) -> list[str]:
             headers = len(rows) if "=" in line and not headers else headers
             is_open = False
             continue
-        cells = [cell.strip() for cell in re.split(r"(?<!\\)[|+](?![|+-])", line.strip().strip("|"))]
+        cells = [cell.strip() for cell in _SEPARATOR.split(line.strip().strip("|"))]
         is_open = is_open and len(cells) == len(rows[-1][1])
         _add_cells(rows, line_number, cells, to_last=is_open)
         is_open = True

@@ -49,7 +49,7 @@ def load_csv(path: Path, builder: TextBuilder) -> None:
     row_number = 0
     try:
         rows: Iterator[list[str]] = csv.reader(
-            (line + "\n" for line in lines), delimiter=delimiter, strict=False
+            (line + "\n" for line in lines), delimiter=delimiter, skipinitialspace=True, strict=False
         )
         first = list(islice(rows, _MAX_TITLE_ROWS))
         titles = _count_titles(first)

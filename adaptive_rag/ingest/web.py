@@ -255,7 +255,8 @@ class _Crawler:
         if stamp is None or (depth > 0 and stamp.links is None):
             return {}
         headers = {"If-None-Match": stamp.etag, "If-Modified-Since": stamp.modified}
-        return {name: value for name, value in headers.items() if value}
+        # A request header is ASCII, but a server may send anything.
+        return {name: value for name, value in headers.items() if value and value.isascii()}
 
     def _robots_of(self, url: httpx.URL) -> Protego | None:
         """Return the robots.txt rules of a page's site; None if it has none.

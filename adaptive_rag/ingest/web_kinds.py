@@ -46,8 +46,11 @@ def to_utf8(body: bytes, parameters: str) -> bytes:
     """Encode a text as UTF-8 with a byte order mark, if it is valid in the encoding that its server names."""
     charset = re.search(r"charset\s*=\s*[\"']?([\w-]+)", parameters, re.IGNORECASE)
     try:
-        if charset and codecs.lookup(charset[1]).name in SLOW_CHARSETS:
+        codec = codecs.lookup(charset[1]).name if charset else None
+        if codec is None or codec in SLOW_CHARSETS:
             return body
-        return body.decode(charset[1]).removeprefix("\ufeff").encode("utf-8-sig") if charset else body
+        # Browsers read ISO 8859-1 as Windows-1252, as `decode` does.
+        text = body.decode("cp1252" if codec == "iso8859-1" else codec)
+        return text.removeprefix("\ufeff").encode("utf-8-sig")
     except (LookupError, ValueError):
         return body

@@ -11,12 +11,12 @@ from statistics import median
 
 # How a loader writes an empty cell.
 EMPTY_CELL = "–"
-_LINE = r"[ \t]*+(?:\|[^\n]*\||[^\n|]*[^\n| \t] \|(?= |\n|$)[^\n]*)[ \t]*"
+_LINE = r"[ \t]*+(?:\|[^\n]*\|[ \t]*|[^\n|]*[^\n| \t] \|(?= |\n|$)[^\n]*)"
 _ROW = re.compile(_LINE)
 # Two or more rows, with or without blank lines between them.
 _TABLE = re.compile(rf"^{_LINE}(?:\n(?:[ \t]*\n)*{_LINE}$)+", re.MULTILINE)
 _LONE_ROW = re.compile(rf"{_LINE}(?=\n|\Z)")
-_RULE = re.compile(r"[ \t|:+-]*-[ \t|:+-]*")
+_RULE = re.compile(r"[ \t|:+]*-[ \t|:+-]*")
 _BAR = re.compile(r"(?<!\\)\|")
 # In a row without a bar at each end, the bar in "on|off" is part of a cell.
 _SPACED_BAR = re.compile(r"(?<= )\||(?<!\\)\|(?= |$)")

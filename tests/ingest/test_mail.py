@@ -183,6 +183,13 @@ def test_broken_encodings_and_headers_do_no_harm(read_file):
     assert source.text.endswith("\n\nDie Tür") and "date" not in source.records[0].metadata
 
 
+def test_a_damaged_header_does_not_lose_the_mailbox(read_file):
+    begin = b"From a@b.c Tue Mar 12 10:42:00 2024\nFrom: a@b.c\nSubject: "
+    mails = begin + b"Key\n\nIn the boat house.\n\n" + begin + b"=?utf-8?b?a?=\n\nBuy now.\n"
+    source = read_file("a.mbox", mails)
+    assert "In the boat house." in source.text and "Buy now." in source.text
+
+
 def test_a_mail_packed_as_base64_in_a_mail_is_read_with_its_headers(read_file):
     inner = base64.encodebytes(b"Subject: Ropes\nFrom: bo@example.org\n\nTen metres of rope.\n").decode()
     text = read_file(

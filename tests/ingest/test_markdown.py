@@ -107,3 +107,12 @@ def test_hostile_markup_is_read_in_linear_time(tmp_path, piece):
         started = time.process_time()
         load(tmp_path / name, TextBuilder())
         assert time.process_time() - started < 5
+
+
+@pytest.mark.parametrize(
+    "line", ["!!! Congratulations to everybody in the harbour, it works", "import 'a' " * 100 + "!"]
+)
+def test_a_line_that_is_nearly_markup_is_read_in_linear_time(read_file, line):
+    started = time.process_time()
+    assert read_file("a.md", line).text == line
+    assert time.process_time() - started < 5

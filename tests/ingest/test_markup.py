@@ -44,6 +44,11 @@ def test_a_chapter_without_a_preamble_is_read_whole(read_file):
     )
 
 
+def test_letters_with_a_command_of_their_own_are_read(read_file):
+    tex = r"S{\o}ren, Stra{\ss}e, \O stergaard, \L{}\'od\'z."
+    assert read_file("b.tex", tex).text == "Søren, Straße, Østergaard, Łódź."
+
+
 @pytest.mark.parametrize("suffix", ["tex", "org"])
 def test_markup_that_never_ends_is_read_in_time(read_file, suffix):
     for piece in ("\\a{", "\\(", "$", "[[", "\\begin{equation}", "|", "\\[a"):

@@ -105,3 +105,9 @@ def test_the_code_page_of_a_mail_within_holds_for_that_mail_alone(read_file):
         },
     }
     assert "список.txt" in read_file("a.msg", make_ole(tree)).text
+
+
+@pytest.mark.parametrize("header", ["From: Ana <", "Message-ID: <>"])
+def test_a_header_that_cannot_be_parsed_does_no_harm(read_file, header):
+    tree = {**text("0037", "Ropes"), **text("1000", "Buy the blue rope."), **text("007D", f"{header}\r\n")}
+    assert "Buy the blue rope." in read_file("a.msg", make_ole(tree)).text

@@ -64,6 +64,10 @@ def read(read_file, text):
         (".. image:: a.png\n   :alt: The wall\n\nEnd.\n", "The wall\nEnd."),
         (".. code-block:: sh\n\n   ls |x|\n\nEnd.\n", "```sh\nls |x|\n```\nEnd."),
         ("+---+---+\n| A | B |\n+===+===+\n| 1 | 2 |\n+---+---+\n", "A | B\n--- | ---\n1 | 2"),
+        (
+            "+---+--------+\n| A | +49 30 |\n+---+--------+\n| B | A+     |\n+---+--------+\n",
+            "A | +49 30\nB | A+",
+        ),
         (".. list-table::\n\n   * - A\n     - B\n   * - 1\n     - 2\n", "A | B\n1 | 2"),
     ],
 )

@@ -168,3 +168,8 @@ def test_a_line_that_cannot_be_kept_is_noted_in_plain_words(read_file, line, rea
     assert read_file("a.jsonl", '{"text": "The tide."}\n' + line).notes == (
         f"1 of 2 lines could not be read: line 2 ({reason})",
     )
+
+
+def test_a_blank_before_a_quoted_cell_is_not_part_of_it(chunks_of):
+    [row] = chunks_of("t.csv", 'Name, Address, Phone\n"Holt", "1 Quay, Pellhythe", 0123\n')
+    assert row["text"] == "Name: Holt\nAddress: 1 Quay, Pellhythe\nPhone: 0123"

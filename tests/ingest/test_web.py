@@ -136,6 +136,13 @@ def test_an_unchanged_page_is_asked_for_with_its_etag_and_not_embedded_again(ser
     assert sent == {"/robots.txt": None, "/": '"1"', "/a": '"2"'}
 
 
+def test_an_etag_that_no_request_can_have_is_not_sent(server, tmp_path):
+    server.put("/", page("Start here today."), ETag='"caf\xe9"')
+    assert build(tmp_path / "index", server).added == 1
+    again = build(tmp_path / "index", server)
+    assert (again.failed, again.unchanged) == ([], 1)
+
+
 def test_a_page_whose_words_are_the_same_is_unchanged(server, tmp_path):
     for token in ("1", "2"):
         server.put("/", page("Start here today.", head=f"<meta name='csrf' content='{token}'>"))
@@ -229,6 +236,12 @@ def test_other_kinds_are_read_by_their_loaders(server):
     assert slow.text == "Codecs-"
     [failure] = crawled(server, "/image").failed
     assert failure.reason == "is of type 'image/png', which is not read from the web"
+
+
+def test_iso_8859_1_is_read_as_browsers_read_it(server):
+    server.put("/", b"It\x92s 5 \x80 a day.", "text/plain; charset=ISO-8859-1")
+    [(text, _)] = crawled(server).pages
+    assert text.text == "It’s 5 € a day."
 
 
 def test_a_site_with_and_without_its_last_slash_is_one_page(server):

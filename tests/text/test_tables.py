@@ -1,3 +1,5 @@
+import time
+
 import pytest
 
 from adaptive_rag.text.tables import describe_row, find_tables, names_columns
@@ -157,3 +159,12 @@ def test_a_number_column_has_a_name() -> None:
 def test_a_row_whose_last_bar_is_escaped_has_a_cell() -> None:
     (table,) = find_tables("| Weight | 11.5 kg |\n| Length \\|")
     assert table.columns == ()
+
+
+@pytest.mark.parametrize(
+    "text", ["| a | b |\n| " + "-" * 50_000 + " x |\n", "a | b" + " " * 50_000 + "x\nThe end.\n"]
+)
+def test_a_long_line_is_read_in_linear_time(text: str) -> None:
+    started = time.process_time()
+    list(find_tables(text))
+    assert time.process_time() - started < 5
