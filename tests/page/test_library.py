@@ -321,6 +321,22 @@ def test_files_and_folders_are_dropped_and_pasted(demo: str, visit: Visit, colle
         expect(page.locator(".drop-over")).to_have_count(0)
 
 
+def test_a_document_that_is_added_again_while_its_removal_can_be_undone_stays(
+    demo: str, visit: Visit, collection: str
+) -> None:
+    documents = f"{demo}/api/v1/collections/{collection}/documents"
+    httpx.post(documents, files=[("files", ("ferry.md", FERRY))]).raise_for_status()
+    with visit(demo) as somebody:
+        page = somebody.open(f"#/library/{collection}")
+        page.get_by_role("button", name="Remove ferry.md").click()
+        expect(rows(page)).to_have_count(0)
+        choose_files(page, "Add files", [file("ferry.md")])
+        expect(row(page, "ferry.md")).to_contain_text("Ready")
+        page.goto("about:blank")  # a removal that waits is sent now
+        page.wait_for_timeout(500)
+        assert [document["name"] for document in httpx.get(documents).json()["items"]] == ["ferry.md"]
+
+
 def test_documents_are_searched_filtered_and_removed_with_undo(
     demo: str, visit: Visit, collection: str
 ) -> None:

@@ -192,7 +192,8 @@ def test_a_session_that_ends_loses_nothing_that_was_typed(team: str, visit: Visi
         page.get_by_role("button", name="Save").click()
         dialog = page.get_by_role("dialog", name="Sign in")
         expect(dialog).to_contain_text("Your session has ended")
-        page.keyboard.press("Escape")
+        for _ in range(3):  # a browser closes a dialog at a further Escape, whatever the page says
+            page.keyboard.press("Escape")
         expect(dialog).to_be_visible()
         sign_in(page, "ben")
         expect(dialog).to_have_count(0)

@@ -6,7 +6,7 @@ import re
 
 import httpx
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Route, expect
 
 from tests.page.conftest import Visit
 from tests.page.test_ask import LEVEL, VIEWS, ask
@@ -63,6 +63,24 @@ def test_a_double_click_on_export_shows_the_files_and_takes_none(demo: str, visi
         expect(page.get_by_role("link", name=re.compile("Export: Which file"))).to_have_count(3)
         expect(export).to_have_attribute("aria-expanded", "true")
         assert taken == []
+
+
+def test_a_thread_that_is_left_while_it_answers_is_kept(demo: str, visit: Visit) -> None:
+    with visit(demo) as somebody:
+        page = somebody.open("#/ask")
+        ask(page, WALL)
+        thread = page.url.rpartition("=")[2]
+        unanswered: list[Route] = []
+        page.route("**/ask/events", unanswered.append, times=1)
+        page.get_by_label("Ask a question").fill(LEVEL)
+        page.keyboard.press("Enter")
+        expect(page.get_by_role("article")).to_have_count(2)
+        page.get_by_role("button", name="New conversation").click()
+        expect(page.get_by_role("article")).to_have_count(0)
+        ask(page, VIEWS)  # a deletion would have been sent before it
+        assert len(unanswered) == 1
+        kept = httpx.get(f"{demo}/api/v1/threads/{thread}").json()["turns"]
+        assert [turn["question"] for turn in kept] == [WALL]
 
 
 @pytest.mark.nightly

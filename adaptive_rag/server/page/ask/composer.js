@@ -32,6 +32,8 @@ const ScopePanel = lazyComponent(async () => (await import("./scope_panel.js")).
 const QUESTION_KEY = "adaptive-rag.question";
 /** The question being typed. It survives a change of screen, and the redirect to a sign-in provider. */
 const typedQuestion = signal(sessionStorage.getItem(QUESTION_KEY) ?? "");
+/** What users type about themselves. It survives a change of screen. */
+const typedSituation = signal("");
 
 /** @param {string} text */
 function setTypedQuestion(text) {
@@ -39,9 +41,14 @@ function setTypedQuestion(text) {
   typedQuestion.value = text;
 }
 
+/** @param {string} text */
+function setTypedSituation(text) {
+  typedSituation.value = text;
+}
+
 export function Composer() {
   const question = useSignal(typedQuestion);
-  const [userContext, setUserContext] = useState("");
+  const userContext = useSignal(typedSituation);
   // The thread that is still loading, and that a submitted question waits for.
   const [awaitedThread, setAwaitedThread] = useState("");
   const isRunning = useSignal(isAsking);
@@ -49,7 +56,11 @@ export function Composer() {
   const collection = useSignal(currentCollection);
   const all = useSignal(askableCollections);
   const hasTurns = useSignal(turns).length > 0;
-  const [options, situation, scopePanel] = [useDisclosure(), useDisclosure(), useDisclosure()];
+  const [options, situation, scopePanel] = [
+    useDisclosure(),
+    useDisclosure(userContext !== ""),
+    useDisclosure(),
+  ];
   const isConditionInvalid = useSignal(conditionProblem) !== "";
   /** @param {Event} [event] */
   const send = (event) => {
@@ -80,7 +91,7 @@ export function Composer() {
       situation.isOpen &&
       html`<label class="small">${t("ask_for")}
         <input id="situation" value=${userContext} placeholder=${t("ask_for_example")} maxlength="20000"
-          ref=${focusOnce} onInput=${onValue(setUserContext)}
+          ref=${focusOnce} onInput=${onValue(setTypedSituation)}
           onKeyDown=${keyHandler({ Enter: send, Escape: situation.close })} /></label>`
     }
     <${GrowingField} id="question" label=${t("ask_question")} value=${question} onInput=${setTypedQuestion} onEnter=${send} />

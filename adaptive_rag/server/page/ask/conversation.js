@@ -116,10 +116,13 @@ export async function ask(names, question, { userContext = "", only: selected = 
   turns.value = [...turns.value, turn];
   /** @type {Thread | null} */
   let target = null;
+  let isNew = false;
   try {
     // A deleted turn must not be part of the history of this question.
     if (hiddenTurns.value.size) await finishRemovals();
+    const openId = thread.value?.id;
     target = await threadFor(turn.collections, earlier.length);
+    isNew = target.id !== openId;
     abort.signal.throwIfAborted();
     const body = requestBody(turn);
     const path = `/threads/${target.id}/ask/events`;
@@ -133,7 +136,7 @@ export async function ask(names, question, { userContext = "", only: selected = 
     if (!abort.signal.aborted) failTurn(turn.key, error);
   }
   // Delete a thread that was created for a question that got no answer.
-  if (target && target.id !== thread.value?.id && findTurn(turn.key)?.state !== "answered")
+  if (target && isNew && target.id !== thread.value?.id && findTurn(turn.key)?.state !== "answered")
     remove(`/threads/${target.id}`).catch(notify);
 }
 

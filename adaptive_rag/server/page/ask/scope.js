@@ -7,6 +7,7 @@ import { computed, html, signal, useSignal } from "../core/html.js";
 import { documentLabel } from "../core/places.js";
 import { chooseCollections, selectedCollections } from "../core/session.js";
 import { t } from "../core/texts.js";
+import { ServerMessage } from "../shell/notices.js";
 
 const MAX_SHOWN = 3;
 // Limits of the server: names of documents, names of folders, and collections in one question.
@@ -75,10 +76,11 @@ export const checkScope = (collections, part) => post("/selection", { collection
 export function ScopeLine() {
   const part = useSignal(scope);
   const words = describeScope(useSignal(collectionNames), part);
+  const problem = useSignal(conditionProblem);
   const isFull = !part.documents.length && !part.folders.length && !part.where;
   return (
     words &&
-    html`<p class="small soft">${words} ${!isFull && html`<button type="button" class="link" onClick=${() => setScope()}>${t("only_all")}</button>`}</p>`
+    html`<p class="small soft">${words} ${!isFull && html`<button type="button" class="link" onClick=${() => setScope()}>${t("only_all")}</button>`} ${problem && html`<${ServerMessage} class="bad" message=${problem} />`}</p>`
   );
 }
 

@@ -31,8 +31,8 @@ export function useVersion() {
 export const onValue = (onChange) => (/** @type {any} */ event) => onChange(event.target.value);
 
 /** Return the state of a panel that a button opens. Escape closes the panel and focuses the button. */
-export function useDisclosure() {
-  const [isOpen, setOpen] = useState(false);
+export function useDisclosure(startsOpen = false) {
+  const [isOpen, setOpen] = useState(startsOpen);
   const button = useElement();
   const close = () => {
     setOpen(false);

@@ -6,7 +6,7 @@ import { readCollections } from "../core/session.js";
 import { t } from "../core/texts.js";
 import { Field, openForm } from "../shell/form.js";
 import { Loading, useLoaded } from "../shell/loaded.js";
-import { notify } from "../shell/notices.js";
+import { finishRemovals, notify } from "../shell/notices.js";
 import { Size } from "./collections.js";
 import { sumUp } from "./document.js";
 import { Documents } from "./documents.js";
@@ -83,6 +83,7 @@ function addPage(name) {
     fields: html`<${Field} label=${t("model_address")} name="address" type="url" required pattern="https?://.+" maxlength="1000" placeholder="https://" />`,
     action: t("library_address_read"),
     onSubmit: async (given) => {
+      await finishRemovals(); // as with files
       await post(`${collectionPath(name)}/documents/address`, given);
       watchJobs(name);
     },

@@ -96,7 +96,7 @@ export function Documents({ collection: { name, may } }) {
   return html`<section class="stack" aria-label=${t("library_list")}>
     <${Folders} collection=${name} folder=${folder} version=${version} chosen=${folders} choose=${setFolders} />
     <div class="row list-tools">
-      <${Search} label=${t("library_search")} value=${search} onSearch=${(/** @type {string} */ typed) => updateQuery({ search: typed || undefined })} />
+      <${Search} key=${folder} label=${t("library_search")} value=${search} onSearch=${(/** @type {string} */ typed) => updateQuery({ search: typed || undefined })} />
       <div class="tabs" role="group" aria-label=${t("library_filter")}>${STATES.map(
         (each, at) => html`<button key=${each} class="quiet" aria-pressed=${each === state}
           onClick=${() => updateQuery({ state: each === "all" ? undefined : each })}>${labelFor("document_state", each)} <span class="soft">${counts[at].toLocaleString(language.value)}</span></button>`,

@@ -13,7 +13,7 @@ import {
 import { signal } from "../core/html.js";
 import { readCollections } from "../core/session.js";
 import { t, translate } from "../core/texts.js";
-import { describeError, notify } from "../shell/notices.js";
+import { describeError, finishRemovals, notify } from "../shell/notices.js";
 
 // Small batches, so that the progress bar moves. The server accepts larger ones.
 const BATCH_FILES = 20;
@@ -58,6 +58,8 @@ const addProblems = (collection, messages) =>
  */
 export async function addFiles(collection, files) {
   const accepted = await selectFiles(collection, files);
+  // A file of the same name keeps the id of its document, so a removal that can still be undone would delete it.
+  await finishRemovals();
   updateWork(collection, (now) => ({
     bytes: now.bytes + totalSize(accepted),
     files: now.files + accepted.length,
@@ -150,17 +152,30 @@ async function sendBatch(collection, batch, abort) {
       });
     } catch (error) {
       if (!(error instanceof Problem)) throw error;
-      if ([413, 422].includes(error.status)) {
+      // The browser reports a file that is gone like a lost connection, but the server answers.
+      const isFileGone =
+        attempt > 1 &&
+        isUnreached(error) &&
+        (await get("/session").then(
+          () => true,
+          () => false,
+        ));
+      if ([413, 422].includes(error.status) || isFileGone) {
+        const name = batch[0].name;
         if (batch.length > 1) for (const each of batch) await sendBatch(collection, [each], abort);
+        else if (isFileGone) addProblems(collection, [{ text: t("library_gone", { name }) }]);
         else
           addProblems(collection, [
-            { ...describeError(error), text: `${batch[0].name}: ${describeError(error).text}` },
+            { ...describeError(error), text: `${name}: ${describeError(error).text}` },
           ]);
         return;
       }
       if (![0, 429, 503].includes(error.status) || attempt === ATTEMPTS) throw error;
-      await new Promise((resolve) => setTimeout(resolve, (error.retryAfter ?? 2 ** attempt) * 1000));
       abort.throwIfAborted();
+      await new Promise((resolve, reject) => {
+        setTimeout(resolve, (error.retryAfter ?? 2 ** attempt) * 1000);
+        abort.addEventListener("abort", () => reject(abort.reason), { once: true });
+      });
     }
   }
 }

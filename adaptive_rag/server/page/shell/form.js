@@ -114,5 +114,7 @@ export function Dialog({ title, close, children }) {
     event.preventDefault();
     close?.();
   };
-  return html`<dialog class="stack" ref=${dialog} aria-label=${title} onCancel=${cancel}><h2>${title}</h2>${children}</dialog>`;
+  // A browser closes a dialog at the second Escape even if the first was prevented.
+  const onClose = () => dialog.current && (close ? close() : dialog.current.showModal());
+  return html`<dialog class="stack" ref=${dialog} aria-label=${title} onCancel=${cancel} onClose=${onClose}><h2>${title}</h2>${children}</dialog>`;
 }
