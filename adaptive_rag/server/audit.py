@@ -14,11 +14,13 @@ from adaptive_rag.server.tables import Event, now
 SIGNED_IN = "sign-in"
 # How long a machine counts as known after a user signed in from it.
 KNOWN_PLACE = timedelta(days=90)
+# Characters of a subject: more than the longest names of a collection and a document have together.
+LONGEST_SUBJECT = 2000
 
 
 def record_event(db: Session, address: str, name: str | None, action: str, subject: str = "") -> None:
     """Add an entry to the audit log, without committing."""
-    db.add(Event(user=name, address=address[:64], action=action, subject=subject[:1000]))
+    db.add(Event(user=name, address=address[:64], action=action, subject=subject[:LONGEST_SUBJECT]))
 
 
 def address_of(request: Request) -> str:

@@ -6,7 +6,7 @@ import asyncio
 import logging
 import sqlite3
 from collections.abc import AsyncIterator, Coroutine, Iterable, Iterator, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, nullcontext
+from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, contextmanager, nullcontext
 from datetime import UTC, datetime, timedelta
 from typing import Any, TypeVar
 
@@ -93,9 +93,11 @@ class Conversations:
         stored = self.saver.get_tuple(thread_config(thread_id))
         return stored, list(stored.checkpoint["channel_values"].get("messages", ())) if stored else []
 
-    def forget(self, thread_id: str) -> None:
-        """Delete the messages of a thread."""
-        self.saver.delete_thread(thread_id)
+    def forget(self, *thread_ids: str) -> None:
+        """Delete the messages of threads; one that fails does not keep the others."""
+        with ExitStack() as stack:  # it calls all, and raises afterwards
+            for thread_id in thread_ids:
+                stack.callback(self.saver.delete_thread, thread_id)
 
     def copy(self, thread_id: str, turns: int, to: str, *, is_own: bool) -> None:
         """Copy the first turns of a thread into another; without private fields if it is another user's."""

@@ -28,8 +28,10 @@ WRONG_GUESS_FROM_ADDRESS = parse("1/hour")
 # What one caller may do besides asking a "question", whose rates are a setting. A new rate is a row here, and
 # a `count("NAME")` at the routes that count against it.
 RATES = {
-    # something is stored for the caller: titles, feedback, profiles, tokens
+    # something is stored: titles, feedback, profiles, tokens, members, jobs for documents
     "change": parse("120/minute"),
+    # a job is cancelled: the page cancels all that wait, one by one
+    "cancel": parse("1200/minute"),
     # the fields of all passages are read: searches in threads, conditions to count or complete
     "heavy read": parse("120/minute"),
 }
@@ -64,10 +66,9 @@ class Rates:
         self.count_sign_in(address)
         network = network_of(address)
         self._count([SIGN_IN], "name and address", name, network)
-        is_under_attack = self._windows.full([WRONG_GUESSES], "wrong", name)
-        full = self._windows.full([WRONG_GUESS_FROM_ADDRESS], "wrong from address", name, network)
-        if is_under_attack and full and not is_known_address():
-            raise self._refusal(*full)
+        if self._windows.full([WRONG_GUESSES], "wrong", name) and not is_known_address():
+            # Counted as wrong before it is checked, because several guesses may be checked at once.
+            self._count([WRONG_GUESS_FROM_ADDRESS], "wrong from address", name, network)
 
     def count_wrong_password(self, address: str, name: str) -> None:
         """Count a wrong password."""

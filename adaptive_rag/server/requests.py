@@ -19,6 +19,8 @@ from adaptive_rag.server.problems import Problem, ProblemResponse
 HEADER = "X-Request-ID"
 # Ids that are accepted from a proxy. Others could inject text into the log.
 _SAFE_ID = re.compile(r"[A-Za-z0-9._-]{8,64}")
+# Other methods count as one, since a caller may invent any number, and a label stays until the server stops.
+_METHODS = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
 request_id: ContextVar[str] = ContextVar("request_id", default="")
 _log = logging.getLogger("adaptive_rag.server.requests")
 
@@ -56,11 +58,12 @@ class RequestLog:
             await ProblemResponse(Problem(500, str(problem)))(scope, receive, send_with_id)
         finally:
             route = route_of(scope)
-            REQUESTS.labels(scope["method"] if "endpoint" in scope else "other", route, status).inc()
+            method = scope["method"] if scope["method"] in _METHODS else "other"
+            REQUESTS.labels(method, route, status).inc()
             _log.info(
                 "request",
                 extra={
-                    "method": scope["method"],
+                    "method": method,
                     "route": route,
                     "status": status,
                     "ms": round((time.perf_counter() - started) * 1000, 1),
@@ -74,6 +77,8 @@ def route_of(scope: Scope) -> str:
     if "endpoint" not in scope:
         return "unknown"
     path = str(scope["path"])
+    if path.startswith("/page/"):  # a mount, whose files are no parameters of its path
+        return "/page/{file}"
     for name, value in reversed(scope.get("path_params", {}).items()):
         # Only whole segments are replaced, because a collection's name may be part of another segment.
         before, slash, after = f"{path}/".rpartition(f"/{value}/")

@@ -85,7 +85,7 @@ def test_what_is_deleted_leaves_no_file(fresh: TestClient, sample_index: Path) -
     assert sample_index.is_dir()
 
 
-def test_a_collection_whose_conversations_stay_leaves_no_file(
+def test_a_collection_whose_conversations_stay_is_whole_until_it_is_deleted_again(
     fresh: TestClient, sample_index: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def forget(*_: object) -> None:
@@ -93,6 +93,9 @@ def test_a_collection_whose_conversations_stay_leaves_no_file(
 
     folder = fresh.app.state.services.folder_of(add_samples(fresh, sample_index)).path
     fresh.post(f"{URL}/samples/threads", json={}).raise_for_status()
-    monkeypatch.setattr(Conversations, "forget", forget)
-    assert fresh.delete(f"{URL}/samples").status_code == 503
+    with monkeypatch.context() as broken:
+        broken.setattr(Conversations, "forget", forget)
+        assert fresh.delete(f"{URL}/samples").status_code == 503
+    assert folder.is_dir() and fresh.get(f"{URL}/samples").status_code == 200
+    assert fresh.delete(f"{URL}/samples").status_code == 204
     assert not folder.exists()

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 from anyio import to_thread
 from fastapi.testclient import TestClient
-from sqlalchemy import select
+from sqlalchemy import Executable, delete, select, update
 from sqlalchemy.exc import OperationalError
 from sqlalchemy.orm import Session
 
@@ -25,9 +25,10 @@ from adaptive_rag.index import Index
 from adaptive_rag.server import indexing
 from adaptive_rag.server.api.uploads import KEYS_KEPT
 from adaptive_rag.server.calls import Call
-from adaptive_rag.server.tables import Collection, Upload
+from adaptive_rag.server.folders import LONGEST_NAME, CollectionFolder
+from adaptive_rag.server.tables import Collection, Document, Token, Upload, User
 from benchmarks.made_badly import ARCHIVES, OFFICE, PDFS, WORD
-from tests.server.conftest import Serve, work
+from tests.server.conftest import Serve, add_user, work
 
 URL = "/api/v1/collections/tides"
 FERRY = "# Ferry\n\nThe ferry to Grauholm leaves at 7:45 from the east quay.\n"
@@ -379,6 +380,10 @@ def test_what_is_no_upload_is_refused(client: TestClient) -> None:
     assert client.post(f"{URL}/documents", files=twice).status_code == 422
     fields = client.post(f"{URL}/documents", files={"f": ("a.md", FERRY)}, data={"path": "/etc"})
     assert fields.status_code == 400
+    charset = {"content-type": "multipart/form-data; boundary=x; charset=undefined"}
+    part = '--x\r\ncontent-disposition: form-data; name="files"; filename="fähre.md"\r\n\r\n\r\n--x--\r\n'
+    refused = client.post(f"{URL}/documents", content=part.encode(), headers=charset)
+    assert (refused.status_code, "charset" in refused.json()["detail"]) == (400, True)
     assert files_below(client) == []
 
 
@@ -424,6 +429,41 @@ def test_an_upload_that_breaks_off_leaves_nothing(client: TestClient) -> None:
     assert (status, "interrupted" in said) == (400, True)
     assert files_below(client) == []
     assert client.get(f"{URL}/documents").json()["total"] == 0
+
+
+LOST = {
+    "role": (update(User).values(is_admin=False), 404),
+    "token": (delete(Token), 401),
+    "collection": (update(Collection).values(id="0" * 32), 404),  # another one has its name
+}
+
+
+@pytest.mark.parametrize(("loss", "status"), LOST.values(), ids=LOST)
+def test_whoever_loses_the_right_while_an_upload_comes_in_adds_nothing(
+    client: TestClient, monkeypatch: pytest.MonkeyPatch, loss: Executable, status: int
+) -> None:
+    def write_slowly(*given: Any) -> Any:
+        written = write(*given)
+        with Session(client.app.state.services.engine) as db:
+            db.execute(loss)
+            db.commit()
+        return written
+
+    eve, write = add_user(client, "eve", is_admin=True), CollectionFolder.write
+    monkeypatch.setattr(CollectionFolder, "write", write_slowly)
+    assert upload(eve, {"ferry.md": FERRY}).status_code == status
+    assert files_below(client) == []
+    with Session(client.app.state.services.engine) as db:
+        assert db.scalars(select(Document)).all() == []
+
+
+def test_the_audit_log_has_the_whole_name_of_each_document(client: TestClient) -> None:
+    longest = f"{'a' * 199}/" * 4 + f"{'b' * 197}.md"
+    assert len(longest) == LONGEST_NAME
+    upload(client, {longest: FERRY, "tides.md": TIDE})
+    events = client.get("/api/v1/events").json()["items"]
+    subjects = [event["subject"] for event in events if event["action"] == "document.upload"]
+    assert sorted(subjects) == sorted([f"tides: {longest}", "tides: tides.md"])
 
 
 @pytest.mark.nightly
@@ -509,7 +549,8 @@ def test_a_page_that_cannot_be_fetched_is_a_document_with_a_problem(client: Test
     shown = client.get(f"{URL}/documents/{row['id']}").json()
     assert (shown["state"], shown["sources"]) == ("failed", [])
     assert client.get(f"{URL}/documents/{row['id']}/file").status_code == 404
-    for address in ("http://ann:secret@example.org/", "http://"):
+    too_long = f"http://example.org/{'ä' * 300}"  # when it is encoded
+    for address in ("http://ann:secret@example.org/", "http://", too_long):
         refused = client.post(f"{URL}/documents/address", json={"address": address})
         assert refused.status_code == 422, refused.json()
 

@@ -50,6 +50,15 @@ def test_figures_tell_routes_and_steps_and_no_name(fresh: TestClient, sample_ind
     assert client_of(fresh.app, "10.1.2.3").get("/metrics").status_code == 403
 
 
+def test_what_a_caller_invents_is_no_label_and_not_in_the_log(serve: Serve, log: StringIO) -> None:
+    with serve() as client:
+        assert client.get("/page/planted.js").status_code == 404
+        assert client.request("PLANTED", "/api/v1/session").status_code == 405
+        figures = client.get("/metrics").text
+    assert 'route="/page/{file}"' in figures and 'method="other",route="/api/v1/session"' in figures
+    assert not any("planted" in text.lower() for text in (figures, log.getvalue()))
+
+
 def test_a_part_of_an_answer_that_fails_is_counted_and_its_reason_stays_in_the_log(
     serve_samples: Serve, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -59,6 +59,16 @@ def test_guesses_are_bounded_by_name_and_by_address() -> None:
         counts.count_password("192.0.2.1", "bob", lambda: False)
 
 
+def test_guesses_that_are_checked_at_once_are_counted_before() -> None:
+    counts = Rates("1/minute")
+    for number in range(100):
+        counts.count_wrong_password(f"10.0.{number}.1", "ada")
+    counts.count_password("192.0.2.1", "ada", lambda: False)  # and its password is being checked
+    with pytest.raises(Problem, match="1 per 1 hour"):
+        counts.count_password("192.0.2.1", "ada", lambda: False)
+    counts.count_password("192.0.2.1", "ada", lambda: True)
+
+
 @pytest.mark.parametrize("days", [-30, 30])
 def test_a_clock_that_jumps_keeps_nobody_out(
     serve: Serve, monkeypatch: pytest.MonkeyPatch, days: int

@@ -13,7 +13,7 @@ import pytest
 from argon2 import PasswordHasher
 from fastapi.testclient import TestClient
 from httpx import Response
-from sqlalchemy import event, select
+from sqlalchemy import Executable, delete, event, select, update
 from sqlalchemy.exc import OperationalError
 from sqlalchemy.orm import Session
 from typer.testing import CliRunner, Result
@@ -24,6 +24,7 @@ from adaptive_rag.server import passwords
 from adaptive_rag.server.access import SESSION_COOKIE
 from adaptive_rag.server.accounts import Conflict, ensure_admin_left
 from adaptive_rag.server.accounts import add_user as make_user
+from adaptive_rag.server.api import session
 from adaptive_rag.server.app import build_app
 from adaptive_rag.server.database import open_database
 from adaptive_rag.server.roles import Role
@@ -153,6 +154,39 @@ def test_an_unknown_name_costs_a_hash_too(serve: Serve, monkeypatch: pytest.Monk
 def guess(client: TestClient, address: str, password: str = "wrong", name: str = "ada") -> Response:
     there = client_of(client.app, address)
     return there.post(f"{API}/session", json={"name": name, "password": password})
+
+
+OF_BOB = User.name == "bob"
+KEPT_OUT = {
+    "another password": update(User).where(OF_BOB).values(password="another hash"),
+    "disabled": update(User).where(OF_BOB).values(is_disabled=True),
+    "deleted": delete(User).where(OF_BOB),
+}
+
+
+@pytest.mark.parametrize("change", KEPT_OUT.values(), ids=KEPT_OUT)
+def test_whoever_is_kept_out_while_their_password_is_checked_stays_out(
+    client: TestClient, monkeypatch: pytest.MonkeyPatch, change: Executable
+) -> None:
+    def verify_slowly(*given: Any) -> bool:
+        is_correct = verify(*given)
+        with database(client) as db:
+            db.execute(change)
+            db.commit()
+        return is_correct
+
+    known(client, "bob", is_admin=False)
+    browser, verify = signed_in(client, "bob"), session.verify_password
+    monkeypatch.setattr(session, "verify_password", verify_slowly)
+    new = {"current": PASSWORD, "new": "a password of bob's"}
+    assert browser.put(f"{API}/me/password", json=new, headers=OURS).status_code == 403
+    with database(client) as db:
+        db.execute(delete(User).where(OF_BOB))
+        db.commit()
+    known(client, "bob", is_admin=False)
+    assert guess(client, "10.0.0.9", PASSWORD, "bob").status_code == 401
+    with database(client) as db:
+        assert db.scalars(select(Token.id)).all() == []
 
 
 def test_wrong_guesses_keep_out_who_guesses_and_not_whom_they_guess(client: TestClient) -> None:

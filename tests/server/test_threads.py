@@ -14,9 +14,10 @@ from fastapi.testclient import TestClient
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from adaptive_rag.server.roles import Role
 from adaptive_rag.server.tables import Thread, now
 from adaptive_rag.testing import ScriptedChatModel
-from tests.server.conftest import Serve, add_samples
+from tests.server.conftest import Serve, add_samples, add_user
 
 API = "/api/v1"
 ASKED = ("What is the highest water level ever recorded at Pellhythe?", "When was that?")
@@ -165,6 +166,31 @@ def test_a_collection_takes_its_threads_with_it(client: TestClient) -> None:
     client.post(f"{thread}/ask", json={"question": ASKED[0]})
     client.delete(f"{API}/collections/samples")
     assert client.get(thread).status_code == 404
+    assert checkpoints(client) == []
+
+
+@pytest.mark.parametrize("deleted", ["threads/{}", "users/ada", "collections/samples"])
+def test_messages_that_could_not_be_deleted_are_deleted_when_asked_again(
+    client: TestClient, monkeypatch: pytest.MonkeyPatch, deleted: str
+) -> None:
+    def delete_others(thread: str) -> None:
+        if thread == first:
+            raise sqlite3.OperationalError("database is locked")
+        delete(thread)
+
+    ada = add_user(client, "ada", samples=Role.READER)
+    caller = ada if deleted == "threads/{}" else add_user(client, "root", is_admin=True)
+    threads = [begin(ada) for _ in range(1 if caller is ada else 3)]
+    for thread in threads:
+        ada.post(f"{thread}/ask", json={"question": ASKED[0]}).raise_for_status()
+    first = threads[len(threads) // 2].rpartition("/")[2]
+    address, saver = f"{API}/{deleted.format(first)}", client.app.state.services.conversations.saver
+    delete = saver.delete_thread
+    with monkeypatch.context() as broken:
+        broken.setattr(saver, "delete_thread", delete_others)
+        assert caller.delete(address).status_code == 503
+    assert {thread for thread, _ in checkpoints(client)} == {first}
+    assert caller.delete(address).status_code == 204
     assert checkpoints(client) == []
 
 

@@ -24,6 +24,7 @@ from adaptive_rag.server.calls import (
     ManageCall,
     SeeCall,
     UserName,
+    count,
 )
 from adaptive_rag.server.indexing import indexed_sources
 from adaptive_rag.server.problems import COLLECTION_NAME, NOT_EMPTY, Problem, require_found
@@ -133,7 +134,7 @@ def suggest(call: AskCall, source: Annotated[str | None, Query(max_length=1000)]
     return suggest_questions(index if source is None else index.only({source}), has_model=has_model)
 
 
-@router.patch("/{collection}")
+@router.patch("/{collection}", dependencies=[count("change")])
 def change_collection(change: CollectionChange, call: ManageCall) -> CollectionShown:
     """Change the description and the example questions of a collection."""
     for name, value in change.model_dump(exclude_none=True).items():
@@ -152,10 +153,11 @@ def delete_collection(call: ManageCall) -> None:
     call.db.execute(delete(Feedback).where(Feedback.thread_id.in_(threads)))
     call.db.execute(delete(Thread).where(Thread.id.in_(threads)))
     call.db.delete(call.collection)
+    call.db.flush()
+    # Before the commit, because nobody could repeat it without the collection.
+    call.services.conversations.forget(*threads)
     call.db.commit()
     folder.remove()
-    for thread_id in threads:
-        call.services.conversations.forget(thread_id)
 
 
 @router.get("/{collection}/members")
@@ -170,7 +172,7 @@ def list_members(call: ManageCall, window: WindowQuery) -> Page[MemberShown]:
     return fetch_page(call.db, query, window, lambda name, role: MemberShown(name=name, role=role))
 
 
-@router.put("/{collection}/members/{user}")
+@router.put("/{collection}/members/{user}", dependencies=[count("change")])
 def set_member(user: UserName, new_role: GivenRole, call: ManageCall) -> MemberShown:
     """Give a user a role in a collection."""
     member = require_found(find_user(call.db, user), "user")
@@ -182,7 +184,7 @@ def set_member(user: UserName, new_role: GivenRole, call: ManageCall) -> MemberS
     return MemberShown(name=member.name, role=new_role.role)
 
 
-@router.delete("/{collection}/members/{user}", status_code=204)
+@router.delete("/{collection}/members/{user}", status_code=204, dependencies=[count("change")])
 def remove_member(user: UserName, call: ManageCall) -> None:
     """Remove a user from a collection."""
     member = require_found(find_user(call.db, user), "user")

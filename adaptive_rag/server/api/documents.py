@@ -18,7 +18,7 @@ from adaptive_rag.ingest.archives import owners_of
 from adaptive_rag.ingest.web import is_address
 from adaptive_rag.server.api.forms import Form, Page, WindowQuery, fetch_page
 from adaptive_rag.server.api.jobs import JobShown, add_job
-from adaptive_rag.server.calls import CollectionCall, ManageCall, ReadCall, RowId, WriteCall
+from adaptive_rag.server.calls import CollectionCall, ManageCall, ReadCall, RowId, WriteCall, count
 from adaptive_rag.server.folders import LONGEST_NAME, version_of
 from adaptive_rag.server.gate import Turns
 from adaptive_rag.server.indexing import documents_being_indexed, indexed_sources, sources_by_document
@@ -277,7 +277,7 @@ def download_document(row: ReadableDocument, call: ReadCall) -> FileResponse:
     )
 
 
-@router.post("/{document}/reindex", status_code=202)
+@router.post("/{document}/reindex", status_code=202, dependencies=[count("change")])
 def reindex_document(row: ReadableDocument, call: WriteCall) -> Accepted:
     """Read a document again, such as one that could not be read, or a web page that may have changed."""
     accepted = queue_documents(call, [row])
@@ -285,7 +285,7 @@ def reindex_document(row: ReadableDocument, call: WriteCall) -> Accepted:
     return accepted
 
 
-@router.post("/reindex", status_code=202)
+@router.post("/reindex", status_code=202, dependencies=[count("change")])
 def rebuild_index(call: ManageCall) -> JobShown:
     """Rebuild the index, as after a change of the embedding model. Meanwhile, questions use the old one."""
     job = add_job(call, "rebuild")
@@ -293,13 +293,13 @@ def rebuild_index(call: ManageCall) -> JobShown:
     return JobShown.model_validate(job)
 
 
-@router.delete("/{document}", status_code=202)
+@router.delete("/{document}", status_code=202, dependencies=[count("change")])
 async def delete_document(row: ReadableDocument, call: WriteCall) -> JobShown:
     """Delete a document. No answer uses it any more; the job removes its passages from the index."""
     return await delete_documents(Removal(documents=[row.id]), call)
 
 
-@router.post("/delete", status_code=202)
+@router.post("/delete", status_code=202, dependencies=[count("change")])
 async def delete_documents(removal: Removal, call: WriteCall) -> JobShown:
     """Delete several documents with one job; ids of documents that no longer exist are ignored."""
     return await FILE_CHANGES.run(call.caller.id, _delete, removal, call)

@@ -13,7 +13,7 @@ from pydantic import ConfigDict, Field
 from sqlalchemy import select
 
 from adaptive_rag.server.api.forms import Form, Page, WindowQuery, fetch_page
-from adaptive_rag.server.calls import CollectionCall, ReadCall, RowId, WriteCall
+from adaptive_rag.server.calls import CollectionCall, ReadCall, RowId, WriteCall, count
 from adaptive_rag.server.followers import Follower, Stopped
 from adaptive_rag.server.tables import Job, JobState
 
@@ -84,7 +84,7 @@ def show_job(job: ReadableJob) -> JobShown:
     return JobShown.model_validate(job)
 
 
-@router.post("/{job}/cancel", status_code=202)
+@router.post("/{job}/cancel", status_code=202, dependencies=[count("cancel")])
 def cancel_job(job: ReadableJob, call: WriteCall) -> JobShown:
     """Cancel a job. What it has indexed stays. A job that has ended does not change."""
     if job.ended is None:

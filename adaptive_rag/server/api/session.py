@@ -104,17 +104,22 @@ def sign_in(
     name, address = credentials.name.lower(), address_of(request)
     services.rates.count_password(address, name, lambda: has_signed_in_from(db, name, address))
     user = find_user(db, name)
+    stored = user.password if user else None
     release_connection(db)
-    is_correct = verify_password(user.password if user else None, credentials.password, network_of(address))
-    if user is None or not is_correct or user.is_disabled:
+    is_correct = verify_password(stored, credentials.password, network_of(address))
+    renewed = stored
+    if is_correct and stored and needs_rehash(stored):
+        renewed = hash_password(credentials.password, network_of(address))
+    # An admin may have changed or deleted the account while the password was checked.
+    user = db.get(User, user.id if user else "", populate_existing=True)
+    if user is None or not is_correct or user.password != stored or user.is_disabled:
         services.rates.count_wrong_password(address, name)
         # An unknown name may be a password in the wrong field, so it does not go into the audit log.
         record_event(db, address, user.name if user else None, "sign-in.refused")
         db.commit()
         raise Problem(401, "The name or the password is wrong.")
     services.rates.forget_sign_in(address, name)
-    if user.password and needs_rehash(user.password):
-        user.password = hash_password(credentials.password, network_of(address))
+    user.password = renewed
     _start_session(user, db, services.settings, request, response)
     return _describe_me(user, Role.ADMIN, db, services)
 
@@ -184,11 +189,15 @@ def show_me(call: AnyCall) -> Me:
 def change_password(credentials: NewPassword, call: AnyCall) -> None:
     """Change your password. Your other sessions end; your API tokens too, unless you keep them."""
     db, rates, current_token = call.db, call.services.rates, call.caller.token_id
-    user, address = db.get_one(User, call.caller.id), call.caller.address
-    rates.count_password(address, user.name, lambda: has_signed_in_from(db, user.name, address))
+    name, address = call.caller.name, call.caller.address
+    stored = db.get_one(User, call.caller.id).password
+    rates.count_password(address, name, lambda: has_signed_in_from(db, name, address))
     release_connection(db)
-    if not verify_password(user.password, credentials.current, network_of(address)):
-        rates.count_wrong_password(address, user.name)
+    is_correct = verify_password(stored, credentials.current, network_of(address))
+    # An admin may have changed or deleted the account while the password was checked.
+    user = db.get(User, call.caller.id, populate_existing=True)
+    if user is None or not is_correct or user.password != stored or user.is_disabled:
+        rates.count_wrong_password(address, name)
         call.commit("password.refused")
         raise Problem(403, "The current password is wrong.", type="wrong_password")
     set_password(db, user, credentials.new)

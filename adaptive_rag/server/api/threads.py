@@ -197,8 +197,10 @@ def rename_thread(renamed: Renamed, call: OwnThreadCall) -> ThreadShown:
 def delete_thread(call: OwnThreadCall) -> None:
     """Delete a thread with its questions and answers."""
     call.db.delete(call.thread)
-    call.db.commit()
+    call.db.flush()  # a question in progress waits for the commit, and then deletes its own messages
+    # Before the commit, because nobody could repeat it without the thread.
     call.services.conversations.forget(call.thread.id)
+    call.db.commit()
 
 
 @router.delete("/threads/{thread}/turns/{turn}", status_code=204)

@@ -30,9 +30,10 @@ from adaptive_rag.ingest.loaders import list_suffixes
 from adaptive_rag.ingest.web_fetch import read_address
 from adaptive_rag.server.api.documents import FILE_CHANGES, Accepted, queue_documents
 from adaptive_rag.server.api.forms import Form
-from adaptive_rag.server.calls import ReadCall, WriteCall
-from adaptive_rag.server.folders import StoredFile, normalize_name, version_of
-from adaptive_rag.server.problems import WEB_ADDRESS, Problem
+from adaptive_rag.server.calls import ReadCall, WriteCall, authenticate, count
+from adaptive_rag.server.folders import LONGEST_NAME, StoredFile, normalize_name, version_of
+from adaptive_rag.server.problems import WEB_ADDRESS, Problem, not_found
+from adaptive_rag.server.roles import Action
 from adaptive_rag.server.tables import Document, Upload, new_id, now
 
 _log = logging.getLogger(__name__)
@@ -156,6 +157,8 @@ async def _read_form(request: Request, max_bytes: int, store: SpooledTemporaryFi
         return await _FormParser(Request(request.scope, receive), store).parse()
     except MultiPartException as error:
         raise Problem(400, error.message) from None
+    except UnicodeError:  # of a codec such as "undefined"
+        raise Problem(400, "The names of the form cannot be read in its charset.") from None
     except ClientDisconnect:
         raise Problem(400, "The upload was interrupted. Nothing of it was stored.") from None
     except OSError as error:  # the folder of temporary files is full
@@ -197,11 +200,19 @@ def _upload(files: list[UploadFile], call: WriteCall, key: str | None) -> Accept
         for file, name in zip(files, names, strict=True):
             stored_files[name] = call.folder.write(file.file, name)
             stack.callback(shutil.rmtree, stored_files[name].folder, ignore_errors=True)
+        _require_rights_again(call)
         answer = _find_earlier_answer(call, key, stored_files)
         if isinstance(answer, Accepted):
             return answer
         _check_collection_size(call, stored_files)
         return _publish_documents(call, stored_files, answer)
+
+
+def _require_rights_again(call: WriteCall) -> None:
+    """Refuse an upload whose caller lost the right to it while it was received, which may take hours."""
+    current = authenticate(call.request, call.db).open_collection(call.collection.name, Action.WRITE)
+    if current.collection.id != call.collection.id:  # another one has the name now
+        raise not_found("collection")
 
 
 def _find_earlier_answer(
@@ -260,7 +271,8 @@ def _publish_documents(
         folder.flush()
         db.add_all(rows)
         accepted = queue_documents(call, rows)
-        call.record_event("document.upload", f"{collection.name}: {', '.join(stored_files)}")
+        for name in stored_files:
+            call.record_event("document.upload", f"{collection.name}: {name}")
         if answer_row:
             answer_row.answer = accepted.model_dump(mode="json")
             db.execute(delete(Upload).where(Upload.created < now() - KEYS_KEPT))
@@ -278,13 +290,18 @@ def _publish_documents(
     return accepted
 
 
-@router.post("/address", status_code=202)
+@router.post("/address", status_code=202, dependencies=[count("change")])
 def add_address(new: Address, call: WriteCall) -> Accepted:
     """Add a web page; read it again if it is a document already."""
     try:
         name = str(read_address(new.address))
     except IndexingError as error:
         raise InputError(f"The address {error}.") from None
+    if len(name) > LONGEST_NAME:
+        raise InputError(
+            f"The address is too long: with its characters encoded it has {len(name):,}, and may have "
+            f"{LONGEST_NAME:,}."
+        )
     key = {"collection_id": call.collection.id, "name": name}
     row = call.db.scalar(select(Document).filter_by(**key))
     row = row or Document(**key, size=0, digest="", added_by=call.caller.id)

@@ -137,10 +137,10 @@ def delete_user(user_row: NamedUser, call: AdminCall) -> None:
     threads = call.db.scalars(select(Thread.id).where(Thread.owner_id == user_row.id)).all()
     call.db.delete(user_row)
     ensure_admin_left(call.db)
-    call.commit("user.delete", user_row.name)
-    for thread_id in threads:
-        call.services.conversations.forget(thread_id)
+    # Before the commit, because nobody could repeat it without the user.
+    call.services.conversations.forget(*threads)
     forget_profile(call.services.conversations.store, user_row.id)
+    call.commit("user.delete", user_row.name)
 
 
 @router.get("/events")
