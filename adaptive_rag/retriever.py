@@ -37,6 +37,11 @@ class AdaptiveRetriever(BaseRetriever):
         check_names(make_context(context_settings))
         super().__init__(**settings)
 
+    def __getstate__(self) -> dict[Any, Any]:
+        """Leave out the graph, which cannot be pickled and is built again on the next use."""
+        state = super().__getstate__()
+        return {**state, "__dict__": {k: v for k, v in state["__dict__"].items() if k != "_graph"}}
+
     @cached_property
     def _graph(self) -> Any:
         return build_retrieval_graph().compile(name="adaptive_retriever")

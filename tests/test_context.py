@@ -181,6 +181,16 @@ def test_every_setting_is_read_by_its_full_name(name: str) -> None:
     assert is_setting(name)
 
 
+@pytest.mark.parametrize("name", SETTINGS)
+def test_every_number_and_switch_can_be_written_as_text(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    variable = "ADAPTIVE_RAG_" + name.upper().replace(".", "__")
+    for value in (settings_of(make_context())[name], an_other_value(name)):
+        if isinstance(value, bool | int | float):
+            assert settings_of(make_context({name: str(value)}))[name] == value
+            monkeypatch.setenv(variable, str(value))
+            assert settings_of(make_context())[name] == value
+
+
 @pytest.mark.parametrize("k", [0, -1, 1001, 1_000_000, "many", 1.5])
 def test_k_out_of_bounds_is_refused(k: Any) -> None:
     with pytest.raises(ConfigurationError, match=r"^k = .* is not usable: expected "):

@@ -1,5 +1,6 @@
 """The door for LangChain retrieval."""
 
+import pickle
 from pathlib import Path
 from typing import Any
 
@@ -82,6 +83,13 @@ def test_a_wrong_setting_is_refused_at_once(town: MemoryIndex, settings: dict[st
         AdaptiveRetriever(index=town, **settings)
     with pytest.raises(ConfigurationError, match=next(iter(settings))):
         AdaptiveRetriever(index=town).invoke(LONG, **settings)
+
+
+def test_it_can_be_pickled_before_and_after_its_first_use(retriever: AdaptiveRetriever) -> None:
+    found = pickle.loads(pickle.dumps(retriever)).invoke(LONG)
+    assert found == retriever.invoke(LONG)
+    copied = pickle.loads(pickle.dumps(retriever))
+    assert copied.invoke(LONG, k=2) == retriever.invoke(LONG, k=2)
 
 
 def test_it_stands_in_a_chain(retriever: AdaptiveRetriever) -> None:

@@ -12,6 +12,7 @@ from typer import Argument, Option
 
 from adaptive_rag.cli import options
 from adaptive_rag.cli.output import print_note, stderr, stdout
+from adaptive_rag.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from adaptive_rag.evaluation.provenance import RunSettings
@@ -39,6 +40,8 @@ class MeasureOptions:
         from adaptive_rag.evaluation.provenance import RunSettings
 
         settings = options.collect_settings(self.assignments, recipe=self.recipe, model=self.model)
+        if "k" in settings:
+            raise ConfigurationError("--set k is not usable here: pass the number of passages with -k N.")
         replies = str(self.replies) if self.replies else None
         return RunSettings(self.k, self.seed, self.limit, self.answers, settings, replies)
 

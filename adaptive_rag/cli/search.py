@@ -9,6 +9,7 @@ from typer import Argument, Option
 
 from adaptive_rag.cli import options
 from adaptive_rag.cli.answers import print_heading
+from adaptive_rag.cli.failures import print_failures
 from adaptive_rag.cli.output import (
     format_source_place,
     print_block,
@@ -46,6 +47,7 @@ def search(
     retrieved = cast("RetrievalState", result)
     if as_json:
         print_json(retrieved)
+        print_failures(retrieved["trace"], abstained=False)
         return
     print_heading(retrieved["analysis"])
     if not retrieved["documents"]:
@@ -56,6 +58,7 @@ def search(
     ):
         length = len(document["text"]) if full else EXCERPT_LENGTH
         _print_document(rank, document, length, is_unrelated=document["id"] in unrelated)
+    print_failures(retrieved["trace"], abstained=False)
 
 
 def _find_unrelated(retrieved: RetrievalState, context: Context) -> set[str]:

@@ -119,6 +119,11 @@ def parse_pairs(value: Any) -> Any:
     return dict(pair.split("=", 1) if "=" in pair else (pair, "") for pair in split_list(value))
 
 
+def parse_digits(value: Any) -> Any:
+    """Parse a whole number such as "1" from the shell or the environment."""
+    return int(value) if isinstance(value, str) and value.strip().isdecimal() else value
+
+
 class RoutingSettings(Group):
     """How the type of a question is decided."""
 
@@ -286,7 +291,10 @@ class ScoringSettings(Group):
         "question",
         description="What candidates are scored against: the question, or the query that found them.",
     )
-    lowest: Literal[0, 1] = Field(0, description="Lowest score of the scale; the highest is 10.")
+    # A literal is compared as it stands, so a text must be parsed first.
+    lowest: Annotated[Literal[0, 1], BeforeValidator(parse_digits)] = Field(
+        0, description="Lowest score of the scale; the highest is 10."
+    )
     missing: float | None = Field(
         None,
         ge=0,

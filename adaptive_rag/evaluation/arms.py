@@ -7,7 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, get_args
 
 from cachetools import LRUCache, cached
@@ -23,6 +23,7 @@ from adaptive_rag.evaluation.datasets import Question
 from adaptive_rag.evaluation.records import Cost
 from adaptive_rag.evaluation.replay import Replies, replay_settings
 from adaptive_rag.graph.strategies import NAMES
+from adaptive_rag.index.index import source_of
 from adaptive_rag.ingest.community import build_tfidf_retriever
 from adaptive_rag.recipes import NAMES as RECIPES
 from adaptive_rag.recipes import recipe_settings
@@ -52,6 +53,11 @@ class Bench:
     replies: Replies | None = None
     # the file with the terms of the data's domain, if one lies beside its questions
     ontology: str | None = None
+
+    @cached_property
+    def searched(self) -> ChunkSource:
+        """Return the source that the graph searches: the index, restricted to `where` of the run."""
+        return source_of(make_context({"index": self.source}, self.settings))
 
     def context(self, question: Question, arm_settings: Mapping[str, Any] | None = None) -> Context:
         """Return the context of one question; an arm's settings win over those of the run."""
@@ -114,13 +120,13 @@ def _search_index(
 ) -> Result:
     """Search for the question as it stands, with no strategy and no history."""
     started = time.perf_counter()
-    [candidates] = bench.source.search([question.text], limit=max(POOL, 3 * bench.k))
+    [candidates] = bench.searched.search([question.text], limit=max(POOL, 3 * bench.k))
     return _answer(question, bench, rank(candidates)[: bench.k], started)
 
 
 def _search_tfidf(question: Question, bench: Bench) -> Result:
     """Search for the question as it stands, with LangChain's TF-IDF retriever."""
-    _, retriever = _tfidf_retriever(bench.source, bench.k)
+    _, retriever = _tfidf_retriever(bench.searched, bench.k)
     started = time.perf_counter()
     hits = [to_candidate(hit.metadata["chunk"], {}) for hit in retriever.invoke(question.text)]
     return _answer(question, bench, hits, started)

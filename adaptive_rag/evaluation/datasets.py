@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from adaptive_rag.errors import ConfigurationError, InputError
-from adaptive_rag.evaluation.records import parse_json, parse_lines
+from adaptive_rag.evaluation.records import is_run_file, parse_json, parse_lines
 from adaptive_rag.ingest import discover
 from adaptive_rag.query.history import read_question
 from adaptive_rag.state import ROUTED_TYPES, Chunk, RoutedType, Turn
@@ -131,7 +131,7 @@ def _load_beir(folder: Path) -> Dataset:
                 folder / QUERIES,
                 id=query,
                 text=row["text"],
-                reference=row.get("reference_answer") or None,
+                reference=_read_field(row, "reference_answer", f"{folder / QUERIES}: the question {query!r}"),
                 gold=gold[query],
                 aspects={p: tuple(dict.fromkeys(names)) for p, names in aspects.get(query, {}).items()},
             )
@@ -162,7 +162,8 @@ def _load_documents(name: str, files: list[Path], folder: Path) -> Dataset:
     # A file of questions must not be indexed: every arm would find the answers in it.
     excluded = {path.resolve() for path in (*files, ontology)}
     paths = (file.path for file in discover(folder) if file.path.resolve() not in excluded)
-    documents = tuple(path for path in paths if not _has_questions(path))
+    # Nor may the results of an earlier run, whose folder may lie beside the documents.
+    documents = tuple(path for path in paths if not is_run_file(path) and not _has_questions(path))
     if not documents:
         raise ConfigurationError(
             f"No document lies beside {files[0]}; put the documents it asks about there."
@@ -186,15 +187,28 @@ def _parse_entry(row: Any, number: int, file: Path) -> Question:
     has_answer = row.get("has_answer", True)
     if not isinstance(has_answer, bool):
         raise ConfigurationError(f"{entry} has has_answer = {has_answer!r}; expected true or false.")
+    reference = _read_field(row, "ideal_answer", entry) or _read_field(row, "answer", entry)
     return _make_question(
         row,
         file,
         id=str(row.get("id", f"{file.stem}-{number}")),
         text=row["question"],
-        reference=(row.get("ideal_answer") or row.get("answer")) if has_answer else None,
+        reference=reference if has_answer else None,
         has_answer=has_answer,
-        quote=row.get("quote") or None,
+        quote=_read_field(row, "quote", entry),
     )
+
+
+def _read_field(row: dict[str, Any], name: str, place: str) -> str | None:
+    """Return the text of a field; None if the row has none.
+
+    Raises:
+        ConfigurationError: the field is no text; the message begins with `place`.
+    """
+    value = row.get(name)
+    if value is not None and not isinstance(value, str):
+        raise ConfigurationError(f"{place} has {name} = {value!r}; expected a text.")
+    return value or None
 
 
 def _make_passage(row: dict[str, Any]) -> Chunk:
@@ -217,12 +231,13 @@ def _make_question(row: dict[str, Any], file: Path, **fields: Any) -> Question:
         if not isinstance(turn, dict) or turn.get("role") not in ("user", "agent") or "text" not in turn:
             expected = "{'role': 'user' or 'agent', 'text': ..}"
             raise ConfigurationError(f"{file} has the history turn {turn!r}; expected {expected}.")
+    question = f"{file}: the question {fields['id']!r}"
     try:
         read_question({"question": fields["text"], "history": turns})
     except InputError as error:
-        raise ConfigurationError(f"{file}: the question {fields['id']!r} cannot be asked. {error}") from error
+        raise ConfigurationError(f"{question} cannot be asked. {error}") from error
     return Question(
-        user_context=row.get("user_context") or "",
+        user_context=_read_field(row, "user_context", question) or "",
         history=tuple(Turn(role=turn["role"], text=turn["text"]) for turn in turns),
         type=None if label is None else str(label).lower(),  # type: ignore[arg-type]
         **fields,

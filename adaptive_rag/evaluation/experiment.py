@@ -18,7 +18,7 @@ from adaptive_rag.evaluation.provenance import RunSettings
 from adaptive_rag.evaluation.records import QuestionRecord
 from adaptive_rag.evaluation.replay import only_replied
 from adaptive_rag.evaluation.report import Report, write_reports
-from adaptive_rag.evaluation.run import FinishedRun, OpenBar, no_bar, open_bench, run_arms
+from adaptive_rag.evaluation.run import FinishedRun, OpenBar, no_bar, open_bench, run_arms, scores_answers
 from adaptive_rag.index import Progress
 from adaptive_rag.models.chat import chat_model_of
 from adaptive_rag.text.redaction import redact
@@ -57,22 +57,22 @@ def evaluate(
         IndexingError: no document of a data set could be read.
         MissingExtraError: a package that scores or reports is not installed.
     """
-    settings = experiment.settings
     judged_arms = parse_comparison(experiment.judge) if experiment.judge else ()
-    names = experiment.arms
-    if list(names) == ["all"]:
-        names = all_arm_names(answers=bool(settings.answers))
+    settings = replace(experiment.settings, answers=bool(judged_arms) or experiment.settings.answers)
+    has_all_arms = list(experiment.arms) == ["all"]
+    names = all_arm_names(answers=True) if has_all_arms else experiment.arms
     arms = find_arms([*names, *judged_arms])
     datasets = [load_dataset(path) for path in experiment.datasets]
     if settings.replies:
         datasets = [only_replied(dataset, Path(settings.replies)) for dataset in datasets]
     datasets = [limited(dataset, settings.limit, settings.seed) for dataset in datasets]
+    if has_all_arms and not any(scores_answers(dataset, settings) for dataset in datasets):
+        arms = find_arms([*all_arm_names(answers=False), *judged_arms])
     model = chat_model_of(make_context(**settings.settings), "answer") if judged_arms else None
     if judged_arms and model is None:
         raise ConfigurationError("A judge is a chat model: pass one with --model provider:name.")
     if experiment.collect is not None:
         _check_collect(experiment.collect, experiment.out)
-    settings = replace(settings, answers=bool(judged_arms) or settings.answers)
     dataset_notes = dict.fromkeys(note for dataset in datasets for note in dataset.notes)
     for note in dataset_notes:
         print_note(note)

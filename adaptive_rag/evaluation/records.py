@@ -106,6 +106,17 @@ def read_records(folder: Path) -> list[QuestionRecord]:
     return list(_read_complete_lines(folder / QUESTIONS))
 
 
+def is_run_file(file: Path) -> bool:
+    """Return whether a file is one of the files of a run, beside a run.json that an evaluation wrote."""
+    if file.name not in RUN_FILES:
+        return False
+    try:
+        about = json.loads((file.parent / RUN).read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return False
+    return isinstance(about, dict) and about.keys() >= {"settings", "data", "code"}
+
+
 def write_json(file: Path, value: Any) -> None:
     """Replace a JSON file atomically."""
     replace_text(file, json.dumps(redact_known_all(value), ensure_ascii=False, indent=1) + "\n")

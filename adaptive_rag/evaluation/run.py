@@ -96,7 +96,7 @@ def open_bench(
     index, notes = open_corpus(
         dataset, cache, embeddings=embeddings, progress=partial(show_index, dataset.name)
     )
-    has_answers = settings.answers if settings.answers is not None else not dataset.passages
+    has_answers = scores_answers(dataset, settings)
     bench = Bench(
         source=index,
         graph=(build_graph() if has_answers else build_retrieval_graph()).compile(),
@@ -114,6 +114,11 @@ def open_bench(
             problem = f"no chunk holds the quote of {len(unlabelled)} questions, whose rankings have no score"
             notes = (*notes, f"{dataset.name}: {problem}: {', '.join(unlabelled)}")
     return replace(dataset, notes=(*dataset.notes, *notes)), bench
+
+
+def scores_answers(dataset: Dataset, settings: RunSettings) -> bool:
+    """Return whether the answers to a data set are scored too; by default those over documents."""
+    return settings.answers if settings.answers is not None else not dataset.passages
 
 
 def run_arms(
@@ -222,7 +227,7 @@ def sweep_alpha(dataset: Dataset, bench: Bench) -> dict[str, dict[str, float]]:
     questions, texts = dataset.questions, [question.text for question in dataset.questions]
     pools: list[list[Candidate]] = []  # the candidates of each question, searched once for all alphas
     for start in range(0, len(texts), BATCH_SIZE):
-        pools += bench.source.search(texts[start : start + BATCH_SIZE], limit=max(POOL, 3 * bench.k))
+        pools += bench.searched.search(texts[start : start + BATCH_SIZE], limit=max(POOL, 3 * bench.k))
     by_type: dict[str, dict[str, float]] = {}
     for alpha in ALPHAS:
         scores = {

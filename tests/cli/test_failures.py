@@ -99,6 +99,18 @@ def test_with_json_the_line_stands_beside_it(run: Run, town_index: str) -> None:
     assert result.stderr.endswith(f"{INSTEAD}\n")
 
 
+@pytest.mark.parametrize("more", [(), ("--json",)])
+def test_a_search_says_what_was_done_without_the_model(
+    run: Run, town_index: str, more: tuple[str, ...]
+) -> None:
+    with ChatServer(behave=lambda number, body: "500") as server:
+        result = ask(run, town_index, server.url, *more, command="search")
+    assert result.exit_code == 0 and "2,340" in result.stdout
+    [line] = result.stderr.splitlines()
+    assert line.startswith("Note: The chat model failed at scoring passages: HTTP 500")
+    assert line.endswith("That was done without it.")
+
+
 def test_a_comparison_says_which_column_it_was(run: Run, town_index: str) -> None:
     with ChatServer(behave=lambda number, body: "500") as server:
         result = ask(run, town_index, server.url, "--routes", "factual,analytical", command="compare")

@@ -11,6 +11,7 @@ from adaptive_rag.evaluation.arms import ARMS, MAIN_ARMS, Bench, all_arm_names, 
 from adaptive_rag.evaluation.datasets import Dataset, Question, load_dataset
 from adaptive_rag.evaluation.judge import COMPARISONS
 from adaptive_rag.graph.strategies import NAMES
+from adaptive_rag.index.memory import MemoryIndex
 from adaptive_rag.samples import questions_path, samples_path
 from adaptive_rag.state import ROUTED_TYPES
 
@@ -115,6 +116,19 @@ def test_plain_arms_search_for_the_question_as_it_stands(name: str, tiny: Datase
     source: Any = bench.source
     assert source.searches == [["When can I go?"]]
     assert (result.cost()["model_calls"], result.cost()["rounds"], result.analysis) == (0, 0, None)
+
+
+@pytest.mark.filterwarnings("ignore:`langchain-community`")
+@pytest.mark.parametrize("name", OF_THEIR_OWN)
+def test_a_condition_of_the_run_restricts_the_arms_without_a_graph(
+    name: str, tiny: Dataset, bench: Bench
+) -> None:
+    whole = replace(bench, source=MemoryIndex(tiny.passages), k=4)
+    restricted = replace(whole, settings={"where": "not source = p1"})
+    ids = [
+        {d["id"] for d in ARMS[name].run(tiny.questions[0], each).documents} for each in (whole, restricted)
+    ]
+    assert ids[1] == ids[0] - {"p1"} != ids[0]
 
 
 @pytest.mark.parametrize("name", [name for name in ARMS if name not in OF_THEIR_OWN])

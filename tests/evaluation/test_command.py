@@ -15,13 +15,14 @@ from adaptive_rag.cli.evaluate import evaluate
 from adaptive_rag.cli.options import flatten_options
 from adaptive_rag.cli.output import reporting_errors
 from adaptive_rag.errors import AdaptiveRAGError
-from adaptive_rag.evaluation.arms import MAIN_ARMS, Bench
+from adaptive_rag.evaluation.arms import MAIN_ARMS, Bench, all_arm_names
 from adaptive_rag.evaluation.corpora import default_cache, open_corpus
 from adaptive_rag.evaluation.datasets import load_dataset
 from adaptive_rag.evaluation.experiment import Experiment
 from adaptive_rag.evaluation.experiment import evaluate as run_experiment
 from adaptive_rag.evaluation.judge import CRITERIA
 from adaptive_rag.evaluation.provenance import RunSettings
+from adaptive_rag.samples import questions_path
 from adaptive_rag.testing import ScriptedChatModel
 from benchmarks.chat_server import ChatServer, say_sensibly
 
@@ -154,7 +155,9 @@ def test_a_recipe_reaches_the_arms_of_the_graph(ask: Any, write_set: Any, tmp_pa
         (["--arms", "adaptiv"], "'adaptiv' is not an arm. The arms are: standard"),
         (["--judge", "adaptive-against-standard"], "A judge is a chat model: pass one with --model"),
         (["--judge", "adaptive"], "A judge compares two or three arms"),
-        (["--set", "k=perhaps"], "k = 'perhaps' is not usable"),
+        (["--set", "strict=perhaps"], "strict = 'perhaps' is not usable"),
+        (["--set", "k=3"], "--set k is not usable here: pass the number of passages with -k N."),
+        (["--arms", "all,adaptiv"], "'all', 'adaptiv' is not an arm. The arms are: standard"),
     ],
 )
 def test_wrong_arguments_end_before_anything_is_indexed(
@@ -220,6 +223,34 @@ def test_reports_are_there_although_the_judge_fails(
     assert (
         "eval tiny --arms standard,bm25 --k 10 --answers --limit 1" in (tmp_path / "results.md").read_text()
     )
+
+
+@pytest.mark.parametrize(
+    ("over_documents", "answers", "judge", "is_scored"),
+    [
+        (True, None, None, True),
+        (True, False, None, False),
+        (False, None, None, False),
+        (False, True, None, True),
+        (False, None, "standard,bm25", True),
+    ],
+)
+def test_all_arms_include_those_of_answers_where_answers_are_scored(
+    over_documents: bool,
+    answers: bool | None,
+    judge: str | None,
+    is_scored: bool,
+    write_set: Any,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    run_arms = Mock(side_effect=AdaptiveRAGError)
+    monkeypatch.setattr("adaptive_rag.evaluation.experiment.run_arms", run_arms)
+    settings = RunSettings(answers=answers, settings={"model": ScriptedChatModel()})
+    data = questions_path() if over_documents else write_set()
+    with pytest.raises(AdaptiveRAGError):
+        run_experiment(Experiment([data], settings=settings, arms=["all"], judge=judge, out=tmp_path / "out"))
+    assert set(run_arms.call_args.args[1]) == set(all_arm_names(answers=is_scored))
 
 
 def test_indexes_lie_with_the_caches_of_the_user(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -6,6 +6,8 @@ import pytest
 
 from adaptive_rag.errors import ConfigurationError
 from adaptive_rag.evaluation.datasets import Dataset, limited, load_dataset, with_gold
+from adaptive_rag.evaluation.provenance import begin_run
+from adaptive_rag.evaluation.records import QUESTIONS, RUN, RUN_FILES
 from tests.evaluation.conftest import CORPUS, QRELS, QUERIES
 
 
@@ -62,6 +64,14 @@ def test_what_only_the_scorer_may_see_stays_out_of_what_is_asked(tiny: Dataset) 
             r"has the type 'Odd'; expected one of factual",
         ),
         ({"queries": [{"_id": "q1", "text": "x", "history": ["hi"]}]}, r"has the history turn 'hi'"),
+        (
+            {"queries": [{"_id": "q1", "text": "x", "reference_answer": 42}]},
+            r"the question 'q1' has reference_answer = 42; expected a text",
+        ),
+        (
+            {"queries": [{"_id": "q1", "text": "x", "user_context": {"a": 1}}]},
+            r"the question 'q1' has user_context = \{'a': 1\}; expected a text",
+        ),
         ({"queries": [{"_id": "q1", "text": " "}]}, r"the question 'q1' cannot be asked\. .* is empty"),
         ({"queries": [{"_id": "q1", "text": "x" * 20_001}]}, r"the question 'q1' .* has 20,001 characters"),
     ],
@@ -159,6 +169,37 @@ def test_an_entry_without_a_question_is_named(documents: Path) -> None:
     )
     with pytest.raises(ConfigurationError, match=r"Entry 2 of .*val\.json has no 'question'"):
         load_dataset(documents / "val.json")
+
+
+@pytest.mark.parametrize("name", ["ideal_answer", "answer", "quote", "user_context"])
+@pytest.mark.parametrize("value", [42, 0, ["a", "b"], {"a": 1}])
+def test_a_field_of_an_entry_that_is_no_text_is_named(documents: Path, name: str, value: Any) -> None:
+    (documents / "val.json").write_text(json.dumps([{"question": "Well?", name: value}]))
+    with pytest.raises(ConfigurationError) as refused:
+        load_dataset(documents / "val.json")
+    assert str(refused.value).endswith(f" has {name} = {value!r}; expected a text.")
+
+
+def test_a_field_of_an_entry_may_be_null(documents: Path) -> None:
+    fields = dict.fromkeys(["ideal_answer", "answer", "quote", "user_context"])
+    (documents / "val.json").write_text(json.dumps([{"question": "Well?", **fields}]))
+    [question] = load_dataset(documents / "val.json").questions
+    assert (question.reference, question.quote, question.user_context) == (None, None, "")
+
+
+def test_the_results_of_a_run_beside_the_documents_are_no_documents(documents: Path) -> None:
+    before, out = load_dataset(documents), documents / "adaptive-rag-eval"
+    begin_run(out, dict.fromkeys(["settings", "data", "code", "routing"], ""), fresh=False)
+    for name in set(RUN_FILES) - {RUN}:
+        (out / name).write_text("[]")
+    (out / QUESTIONS).write_text('{"question": "How high?", "has_answer": true')  # interrupted
+    after = load_dataset(documents)
+    assert after.documents == before.documents
+    assert after.corpus_digest == before.corpus_digest
+    (out / RUN).write_text('{"settings": "of another program"}')
+    (out / QUESTIONS).unlink()
+    names = {file.name for file in load_dataset(documents).documents}
+    assert names >= {"run.json", "summary.json", "details.json", "report.html"}
 
 
 def test_what_is_asked_from_is_no_document(documents: Path) -> None:

@@ -11,6 +11,7 @@ from adaptive_rag.evaluation.arms import Bench, find_arms
 from adaptive_rag.evaluation.datasets import Dataset
 from adaptive_rag.evaluation.provenance import RunSettings
 from adaptive_rag.evaluation.run import FinishedRun, run_arms, sweep_alpha
+from adaptive_rag.index.memory import MemoryIndex
 from tests.evaluation.conftest import Graph, Words
 
 
@@ -152,6 +153,13 @@ def test_the_sweep_ends_at_words_alone_and_meaning_alone(tiny: Dataset, graph: G
     assert list(sweep["all"]) == [f"{step / 10:.1f}" for step in range(11)]
     assert set(sweep) == {"all", "factual", "opinion", "contextual"}
     assert (sweep["factual"]["0.0"], sweep["factual"]["1.0"]) == (1.0, 0.0)
+
+
+def test_a_condition_of_the_run_restricts_the_sweep(tiny: Dataset, graph: Graph) -> None:
+    bench = replace(bench_of(tiny, graph, k=1), source=MemoryIndex(tiny.passages))
+    assert sweep_alpha(tiny, bench)["factual"]["0.0"] == 1.0
+    bench = replace(bench, settings={"where": "not source = p1"})
+    assert set(sweep_alpha(tiny, bench)["factual"].values()) == {0.0}
 
 
 def test_two_data_sets_of_one_name_are_refused(tiny: Dataset, graph: Graph, tmp_path: Path) -> None:
