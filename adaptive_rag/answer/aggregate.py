@@ -111,12 +111,12 @@ def _calculate(asked: TableQuestion) -> _Result | None:
 
 
 def _count(asked: TableQuestion) -> _Result | None:
-    table = asked.table
-    if asked.column != table.columns[0] and not asked.condition:
-        first_rows = dict[str, NamedRow]()
-        for row in asked.rows:
-            if value := row.value(asked.column):
-                first_rows.setdefault(value, row)
+    table, first_rows = asked.table, dict[str, NamedRow]()
+    for row in asked.rows:
+        if value := row.value(asked.column):
+            first_rows.setdefault(value, row)
+    is_repeated = asked.is_counted and len(first_rows) < len(asked.rows)  # a city has a row for each year
+    if is_repeated or (asked.column != table.columns[0] and not asked.condition):
         column = readable(asked.column)
         lead = say("count_of_values", column=column, of=asked.rows_phrase, n=len(first_rows))
         return _Result(lead, [(row, value) for value, row in first_rows.items()])

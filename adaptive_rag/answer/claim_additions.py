@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from itertools import combinations
 
-from adaptive_rag.answer.claims import MOSTLY, CitedSentences, Token, contains_form, number_unit, retells
+from adaptive_rag.answer.claims import (
+    MOSTLY,
+    CitedSentences,
+    Token,
+    contains_form,
+    number_rate,
+    number_size,
+    number_unit,
+    retells,
+)
 from adaptive_rag.answer.word_lists import AFTER_A_VERB, BEFORE_A_PREDICATE, RECKONING, REPORTING, UNITS
 from adaptive_rag.text.words import ASKING_WORDS
 
@@ -64,10 +73,13 @@ def foreign_numbers(claim: Sequence[Token], evidence: CitedSentences) -> str:
     """Describe a number of a claim that its passages lack, or give in another unit."""
     places = [(s, i) for s in evidence.sentences for i, token in enumerate(s) if token.is_number]
     known = {sentence[i].key for sentence, i in places}
+    sizes = {number_size(sentence, i) for sentence, i in places} - {None}
     for index, token in enumerate(claim):
         if not token.is_number or evidence.is_from_user(claim, index) or _counts_own_items(claim, index):
             continue
         if token.key not in known | evidence.known:
+            if number_size(claim, index) in sizes:
+                continue  # "1,200,000" for "1.2 million"
             calculates = any(t.word in RECKONING for t in claim)
             near = (
                 {t.key for s in evidence.covering(claim) for t in s if t.is_number} if calculates else set()
@@ -75,10 +87,11 @@ def foreign_numbers(claim: Sequence[Token], evidence: CitedSentences) -> str:
             if not _is_derived(token.key, {t.key for t in claim if t.is_number} & known, near):
                 return f"the passages do not hold the number {token.key}"
             continue
-        unit = number_unit(claim, index)
-        known_units = {number_unit(sentence, i) for sentence, i in places if sentence[i].key == token.key}
-        if unit and unit not in known_units and known_units - {""}:
-            return f"the passages do not give {token.raw} in {unit}"
+        own_places = [(sentence, i) for sentence, i in places if sentence[i].key == token.key]
+        for find, before_unit in ((number_unit, "in"), (number_rate, "per")):
+            unit, known_units = find(claim, index), {find(*place) for place in own_places}
+            if unit and unit not in known_units and known_units - {""}:
+                return f"the passages do not give {token.raw} {before_unit} {unit}"
     return ""
 
 

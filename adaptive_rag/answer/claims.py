@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from functools import cached_property
+from itertools import pairwise, takewhile
 
 from adaptive_rag.answer.contributions import Contributions
 from adaptive_rag.answer.passages import text_at
@@ -19,9 +21,12 @@ from adaptive_rag.text.words import STOP_WORDS, stem
 
 _TOKEN = re.compile(r"\d+(?:[.,:]\d+)*(?![\w])|[^\W_]+(?:['’][^\W_]+)*")
 NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
+_DECIMAL = re.compile(r"\d+(?:[.:]\d+)?")
 _TENS_AND_ONES = re.compile(rf"\b({'|'.join(TENS)})-({'|'.join(ONES)})\b", re.IGNORECASE)
 # "£79.90", "$2.5 million", which are read as "79.90 pounds"; not "$2.5M"
 _PRICE = re.compile(r"([£$€])\s?(\d++(?:[.,]\d++)*+(?!\w)(?:\s(?:thousand|[mbt]r?illion)\b)?)", re.IGNORECASE)
+# "6.30 am", "6:30am", "6.30 a.m.", which are all read as "6:30 am"
+_CLOCK = re.compile(r"\b(\d{1,2})[.:](\d\d)\s?([ap])(?:m\b|\.m\.)", re.IGNORECASE)
 _CURRENCIES = {"£": "pounds", "$": "dollars", "€": "euros"}
 # Characters that end a clause; a denial does not reach beyond them.
 _CLAUSE_END = re.compile(r"[.;:,()!?|\n]")
@@ -33,6 +38,9 @@ _REFERS_BACK = re.compile(
 )
 # A claim retells a sentence if at least this share of its words comes from it.
 MOSTLY = 0.6
+# The last word before the unit of a rate: "30 pounds a month"
+_PER = {"a", "an", "per", "each", "every"}
+_FACTORS = {"thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10**12}
 # Number of content words on either side that count as the context of a word, and number of content words that
 # a denial denies.
 NEAR = 3
@@ -78,6 +86,7 @@ class Token:
 def read_tokens(text: str) -> list[Token]:
     """Split a text into words and numbers."""
     text = text.replace("’", "'").replace("%", " percent")
+    text = _CLOCK.sub(r"\1:\2 \3m", text)
     text = _PRICE.sub(lambda price: f" {price[2]} {_CURRENCIES[price[1]]}", text)
     text = _TENS_AND_ONES.sub(lambda two: f"{TENS[two[1].lower()] + ONES[two[2].lower()]}", text)
     tokens: list[Token] = []
@@ -108,6 +117,20 @@ def number_unit(tokens: Sequence[Token], index: int) -> str:
     """Return the unit that follows a number; "" where there is none."""
     clause, following = tokens[index].clause, tokens[index + 1 : index + 3]
     return next((UNITS[t.key] for t in following if t.key in UNITS and t.clause == clause), "")
+
+
+def number_rate(tokens: Sequence[Token], index: int) -> str:
+    """Return the unit that a number is a rate of: "month" of "30 pounds a month"; "" where there is none."""
+    clause, following = tokens[index].clause, tokens[index + 1 : index + 5]
+    following = list(takewhile(lambda t: t.clause == clause and not t.is_number, following))
+    return next((UNITS[b.key] for a, b in pairwise(following) if a.word in _PER and b.key in UNITS), "")
+
+
+def number_size(tokens: Sequence[Token], index: int) -> Decimal | None:
+    """Return a number in one form: 1200000 for "1.2 million", 6.30 for "6:30"; None for "1.2.3"."""
+    if not _DECIMAL.fullmatch(tokens[index].key):
+        return None
+    return Decimal(tokens[index].key.replace(":", ".")) * _FACTORS.get(number_unit(tokens, index), 1)
 
 
 @dataclass(frozen=True)

@@ -50,7 +50,7 @@ _SALUTATION = re.compile(r"^[ \t]*(?:Sir|Madam|Sirs|Dear|To the [Ee]ditor|Hello|
 # "Sir, ... I call it a theft. Ann Lee, baker": the signature after the last sentence of a letter
 _SIGNED = re.compile(
     rf"(?<=[a-z\d)”\"’'])[.?!][”\"’)]* +(?:{_CLOSING}, )?"
-    r"(?P<name>[A-Z](?:[^.?!\n]|(?<=\b[A-Z])\.|(?<=\b(?:Mr|Ms|Dr))\.|(?<=\bMrs)\.){1,70})\s*\Z"
+    r"(?P<name>[A-Z](?:[^.?!\n]|(?<=\b[A-Z])\.|(?<=\b(?:Mr|Ms|Mx|Dr))\.|(?<=\bMrs)\.){1,70})\s*\Z"
 )
 # What a paragraph between two letters begins with: a rule, or the header of the next one
 _NEXT_LETTER = re.compile(r"[ \t]*(?:[-=_*~][ \t]*){3,}$|From:", re.MULTILINE)

@@ -16,6 +16,7 @@ from statistics import median
 from adaptive_rag.answer.quotes import readable
 from adaptive_rag.answer.row_conditions import RowConditions, find_conditions, find_letters
 from adaptive_rag.answer.rows import MEASURES, with_unit
+from adaptive_rag.answer.validity import is_retired
 from adaptive_rag.answer.whole_tables import (
     NamedRow,
     WholeTable,
@@ -23,6 +24,7 @@ from adaptive_rag.answer.whole_tables import (
     column_numbers,
     is_flag,
 )
+from adaptive_rag.answer.word_lists import NUMBER_NAMES
 from adaptive_rag.state import Phrase
 from adaptive_rag.text.phrases import say
 from adaptive_rag.text.words import ASKING_WORDS, STOP_WORDS, stem, terms, words
@@ -103,16 +105,24 @@ _FOR_ROWS = frozenset(
 )
 # Words to ask with that are not the name of what is asked for, unlike "part" of "the cheapest part".
 _ASKING = frozenset(map(stem, ASKING_WORDS)) - set("part section typ method rol reason kind".split())
+# "second", "three", "2", beside a superlative
+_PLACE = (
+    r"(?:next|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth|"
+    rf"{'|'.join(NUMBER_NAMES)}|\d{{1,2}}(?:st|nd|rd|th)?)"
+)
 # "not paid", "over 100", "before 2020", "in May" and "whether it is paid" ask for other rows than those with
-# the named cell.
+# the named cell; "the second cheapest" and "the last three" for others than the first in order.
 _OTHER_ROWS = re.compile(
     r"\b(?:not|cannot|no|nor|never|neither|without|except|but|than|over(?! all\b)|under|above|below|between|"
     r"before|after|since|until|whether|out of|"
     r"(?:this|next|past|last|first) (?:week|month|quarter|year)|up to \W?\d|"
-    r"at (?:the )?(?:most|least))\b|n['’]t\b",
+    r"at (?:the )?(?:most|least)|"
+    rf"{_PLACE}[ -](?:{'|'.join(_SUPERLATIVES)})|(?:{'|'.join(_SUPERLATIVES)}) {_PLACE})\b|n['’]t\b",
     re.IGNORECASE,
 )
 _TOTAL_ROW = re.compile("|".join(kind.row_names for kind in KINDS.values() if kind.row_names), re.IGNORECASE)
+# "Total cost", if it has the sum of the others
+_NAMES_TOTAL = re.compile(r"(?:(?:grand|overall) |sub-?)?totals?\b", re.IGNORECASE)
 # "All households", if its numbers can be those of all others together
 _ROW_OF_ALL = re.compile(r"[Aa]ll (?:[a-z]+s|people|children|men|women)")
 # Of "how many of the open invoices are there", "of the open invoices" are counted.
@@ -121,6 +131,11 @@ _EMPTY = frozenset(["", *"0 no n false ✗ none".split()])
 _YEAR = re.compile(r"(?:19|20)\d\d")
 _GROUP = re.compile(r"\b(?:per|by|each|every) (?:the )?(?P<word>[^\W\d_]+)")
 _MONEY = re.compile(r"[£$€]|\b(?:eur|euros?|usd|gbp|chf|dollars?|pounds?)\b", re.IGNORECASE)
+# A column whose sum says nothing, since a row may be of several units; unlike "Rent per month"
+_OF_ONE_UNIT = re.compile(
+    r"\bunit (?:price|cost|fee|rate)|\b(?:each|apiece)\b|\bper (?!(?:day|week|month|quarter|year|annum)\b)",
+    re.IGNORECASE,
+)
 # Adjectives that any column of numbers or dates may answer, if the question names it.
 _GENERAL = frozenset("high large big many long when".split())
 
@@ -137,6 +152,7 @@ class TableQuestion:
     other_columns: list[str] = field(default_factory=list)  # further columns that the question names
     # how many of the question's terms its sheet or section, its document, and its columns have
     fit: tuple[int, ...] = ()
+    is_counted: bool = False  # whether the values of the column are counted: "how many cities"
 
     @property
     def rows_phrase(self) -> Phrase:
@@ -200,6 +216,9 @@ def read_table_question(question: str, kind: str, measure: str, table: WholeTabl
     column = _find_column(asked - _ASKING, question, measure, matched, rows, kind)
     if column is None or (KINDS[kind].skips_results and re.search(KINDS[kind].pattern, column.lower())):
         return None
+    if KINDS[kind].calculate and not of_cells and not _is_of_counted(question, column):
+        # "The total number of nurses" is no sum of their hours.
+        return read_table_question(question, "count", measure, table) if kind == "sum" else None
     is_inside = kind == "list" and _is_inside(question, column)
     if is_inside:
         rows = [row for row in rows if row.value(column).lower() not in _EMPTY]
@@ -210,7 +229,8 @@ def read_table_question(question: str, kind: str, measure: str, table: WholeTabl
         return None
     condition = found.text or column * is_inside
     more = [name for name in table.columns if asked.intersection(terms(name)).difference(terms(column))]
-    return TableQuestion(kind, table, column, rows, readable(condition), more, _fit(asked, table))
+    is_counted = kind == "count" and column not in found.cells and _names_counted(question, column)
+    return TableQuestion(kind, table, column, rows, readable(condition), more, _fit(asked, table), is_counted)
 
 
 def _fit(asked: set[str], table: WholeTable) -> tuple[int, ...]:
@@ -236,13 +256,35 @@ def _read_stock_question(asked: set[str], found: RowConditions, table: WholeTabl
 
 
 def _select_section(question: str, table: WholeTable) -> WholeTable:
-    """Return the rows below the headings that a question names, or all rows; without rows of totals."""
-    items = [
-        row for row in table.rows if not _TOTAL_ROW.fullmatch(row.cells[0][1].strip(" *:"))
-    ] or table.rows
+    """Return the rows below the headings that a question names, or all rows; without rows of totals.
+
+    Rows below "Prices 2024 (no longer valid)" are left out where there are others.
+    """
+    items = [row for row in table.rows if not _is_total(row, table)] or table.rows
     asked = set(terms(question)) - set(terms(" ".join(table.headings)))
-    in_section = [row for row in items if asked.intersection(terms(" ".join(row.headings)))]
-    return replace(table, rows=in_section or items)
+    in_section = [row for row in items if asked.intersection(terms(" ".join(row.headings)))] or items
+    valid = [row for row in in_section if not is_retired("\n".join(row.headings), "")]
+    return replace(table, rows=valid or in_section)
+
+
+def _is_total(row: NamedRow, table: WholeTable) -> bool:
+    """Return whether a row has a result of the others: "Total", or "Total cost" with their sum."""
+    if _TOTAL_ROW.fullmatch(_bare_name(row)):
+        return True
+    if not _NAMES_TOTAL.match(_bare_name(row)):
+        return False
+    in_section = (other for other in table.rows if other.headings == row.headings)
+    others = [other for other in in_section if not _NAMES_TOTAL.match(_bare_name(other))]
+    return len(others) > 1 and any(
+        number == sum(numbers)
+        for column in table.columns
+        if (numbers := column_numbers(others, column).values())
+        for number in column_numbers([row], column).values()
+    )
+
+
+def _bare_name(row: NamedRow) -> str:
+    return row.cells[0][1].strip(" *:")
 
 
 def _leave_out_row_of_all(table: WholeTable) -> tuple[WholeTable, set[str]]:
@@ -296,6 +338,24 @@ def _counted_words(question: str) -> list[str]:
     return [word for word in phrase if word not in STOP_WORDS]
 
 
+def _names_counted(question: str, column: str) -> bool:
+    """Return whether the words for what is counted name a column."""
+    return not set(map(stem, _counted_words(question))).isdisjoint(terms(column))
+
+
+def _is_of_counted(question: str, column: str) -> bool:
+    """Return whether the numbers in a column say how many there are of what is counted, if anything is."""
+    names = set(terms(column))
+    return (
+        not _counted_words(question)
+        or _names_counted(question, column)
+        or _is_inside(question, column)  # "the number of parts in stock"
+        or bool(_YEAR.search(column))
+        or names <= _FOR_ROWS
+        or not names.isdisjoint(map(stem, MEASURES["many"].split()))
+    )
+
+
 def _asks_for_groups(question: str, table: WholeTable) -> bool:
     """Return whether a result for each value of a column is asked for: "total price by model"."""
     columns = " ".join(table.columns).lower()
@@ -328,8 +388,7 @@ def _find_column(
     if kind == "count":
         # "How many weeks does it take?" asks for the number in the column "Weeks", and "How many have paid?"
         # for the rows with "yes" in the column "Paid".
-        counted = {stem(word) for word in _counted_words(question)}
-        of_counted = [name for name in columns if counted.intersection(terms(name))]
+        of_counted = [name for name in columns if _names_counted(question, name)]
         if any(column_numbers(rows, name) or is_flag(rows, name) for name in [*named, *of_counted]):
             return None
         return next((name for name in named if name in of_counted), None) if named else first
@@ -340,6 +399,9 @@ def _find_column(
     comparable = [name for name in columns if column_numbers(rows, name) or column_dates(rows, name)]
     if kind == "sum":
         comparable = [name for name in comparable if "%" not in f"{name} {rows[0].value(name)}"]
+    if measure == "when":
+        # Version 1.10 is later than 1.9.
+        comparable = [name for name in comparable if all(map(_is_whole, column_numbers(rows, name).values()))]
     measures = [stem(name) for name in _measures(question, measure)]
     # The measures are in order of preference: "price" before "cost".
     preferred = next((name for name in measures if any(name in terms(column) for column in comparable)), None)
@@ -351,8 +413,14 @@ def _find_column(
         candidates = [name for name in comparable if shared[name]]
         if not candidates and not measures:
             candidates = [name for name in comparable if column_numbers(rows, name)]
+    if kind == "sum":
+        candidates = [name for name in candidates if not _OF_ONE_UNIT.search(name)]
     best = [name for name in candidates if shared[name] == max(map(shared.__getitem__, candidates))]
     return best[0] if len(best) == 1 else None
+
+
+def _is_whole(number: Decimal) -> bool:
+    return number == number.to_integral_value()
 
 
 def _is_of_money(column: str, rows: Sequence[NamedRow]) -> bool:

@@ -125,6 +125,9 @@ def test_it_is_worked_out_over_all_rows_and_each_is_cited(
         "what does welding mean?",
         "what is the total fee by teacher?",
         "how many events were there last year?",
+        "which is the second cheapest course?",
+        "what are the three most expensive courses?",
+        "what are the last 2 invoices?",
         "which is the heaviest invoice?",  # no column is a weight
         "",
     ],
@@ -206,6 +209,78 @@ def test_rows_are_those_below_the_named_heading_and_no_sums(tmp_path: Path) -> N
         found = ask(index, question)
         assert found is not None and said in found.text
     assert ask(index, "How many have paid?") is None
+
+
+@pytest.mark.parametrize(
+    ("question", "said"),
+    [
+        ("what is the cheapest membership", "Of the 2 rows of fees.md (Fees 2025), this has the lowest"),
+        ("which membership is the most expensive", "Gold: price 90"),
+        ("what is the average price of a membership", "“price” of the 2 rows of fees.md (Fees 2025) is 60"),
+        ("how many memberships are there", "There are 2 rows in fees.md (Fees 2025)"),
+        ("what was the cheapest membership in 2024", "Basic: price 20"),
+    ],
+)
+def test_rows_of_a_section_that_is_no_longer_valid_do_not_count_unless_it_is_named(
+    tmp_path: Path, question: str, said: str
+) -> None:
+    head = "| Membership | Price |\n|---|---|\n"
+    text = (
+        f"# Fees\n\n## Fees 2025\n\n{head}| Basic | 30 |\n| Gold | 90 |\n\n"
+        f"## Fees 2024 (no longer valid)\n\n{head}| Basic | 20 |\n| Gold | 95 |\n"
+    )
+    found = ask(build_index(tmp_path, {"fees.md": text}), question)
+    assert found is not None and said in found.text
+
+
+@pytest.mark.parametrize(
+    ("last", "question", "said"),
+    [
+        ("Total cost,550", "what is the total cost?", "“cost” adds up to 550 over the 3 rows"),
+        ("Total cost,550", "what is the highest cost?", "Tents: cost 300"),
+        ("Total cost,550", "how many items are there?", "There are 3 rows"),
+        ("Total relief kit,90", "how many items are there?", "There are 4 rows"),
+    ],
+)
+def test_a_row_named_a_total_does_not_count_if_it_has_the_sum_of_the_others(
+    tmp_path: Path, last: str, question: str, said: str
+) -> None:
+    text = f"Item,Cost\nChairs,100\nTables,150\nTents,300\n{last}\n"
+    found = ask(build_index(tmp_path, {"fair.csv": text}), question)
+    assert found is not None and said in found.text
+
+
+COUNTED = {
+    "staff.csv": "Name,Role,Hours\nAnn Lee,Nurse,38\nBo Lind,Nurse,20\nCy Dent,Cook,20\n",
+    "visits.csv": "City,Year,Visitors\nRome,2023,500\nRome,2024,400\nOslo,2023,450\nOslo,2024,470\n",
+    "hire.csv": "Thing,Quantity,Unit price\nChair,10,£20\nTable,2,£100\n",
+    "releases.csv": "Release,Change\n1.8,Logo\n1.9,Search\n1.10,Dark mode\n",
+}
+
+
+@pytest.mark.parametrize(
+    ("question", "said"),
+    [
+        ("what is the total number of nurses?", "2 of the 3 rows of staff.csv have role Nurse"),
+        ("how many nurses are there altogether?", None),
+        ("what is the total number of hours?", "“hours” adds up to 78 over the 3 rows"),
+        ("what is the total number of visitors in 2024?", "“visitors” adds up to 870 over the 2 rows"),
+        ("what is the average number of nurses?", None),
+        ("how many cities are there?", "2 different values of “city” in the 4 rows of visits.csv"),
+        ("how many cities are there in 2024?", "2 of the 4 rows of visits.csv have year 2024"),
+        ("how many chairs are there in total?", "“quantity” adds up to 10"),
+        ("what is the total quantity?", "“quantity” adds up to 12"),
+        ("what is the total unit price?", None),
+        ("what do all things cost together?", None),
+        ("what is the highest unit price?", "Table"),
+        ("what is the latest release?", None),  # 1.10 is no decimal
+    ],
+)
+def test_what_is_counted_is_not_mixed_up_with_what_is_added_up(
+    tmp_path: Path, question: str, said: str | None
+) -> None:
+    found = ask(build_index(tmp_path, COUNTED), question)
+    assert (found is None) if said is None else (found is not None and said in found.text)
 
 
 def test_cells_without_words_do_not_keep_a_table_from_being_worked_out(tmp_path: Path) -> None:

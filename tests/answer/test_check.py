@@ -125,7 +125,8 @@ def reasons_for(claim, text=PASSAGE):
 
 TERMS = (
     "The fare is free for people over 65. The museum opens at 3 pm. The toilets are on the first floor. "
-    "The museum pass costs £79.90."
+    "The museum pass costs £79.90. A seat costs 30 pounds a month. The museum shop opens at 6.30 am. "
+    "The new roof cost 1.2 million pounds. The old museum was closed in 1971. Last year a guide was hired."
 )
 
 
@@ -141,9 +142,18 @@ TERMS = (
         ("The museum pass costs 79.90 pounds.", ""),
         ("The museum pass costs £79.90.", ""),
         ("The museum pass costs 79.90.", ""),
+        ("A seat costs 30 pounds a year.", "per year"),
+        ("A seat costs £30 per month.", ""),
+        ("The old museum was closed in the year 1971.", ""),
+        ("The museum shop opens at 6:30 a.m.", ""),
+        ("The museum shop opens at 6.30.", ""),
+        ("The museum shop opens at 6:30 pm.", "pm"),
+        ("The new roof cost 1,200,000 pounds.", ""),
+        ("The new roof cost 1,300,000 pounds.", "1300000"),
+        ("The new roof cost 1.2 billion pounds.", "billion"),
     ],
 )
-def test_an_opposite_or_another_currency_is_told_apart(claim, reason):
+def test_an_opposite_a_rate_and_a_currency_are_told_apart_and_the_same_number_is_not(claim, reason):
     found = reasons_for(claim, TERMS)
     assert [reason in why for why in found] == ([True] if reason else [])
 

@@ -48,6 +48,7 @@ def talk(*texts: str) -> list[Turn]:
         (["Can I rent a Merlin M3?", "Yes."], "for how long?", "rent Merlin M3"),
         (["How much does the wheelset cost?", "389 euros."], "Is it in stock?", "wheelset"),
         (["Who proposed a second press?", "Oluchi did."], "who objected and why", "press"),
+        (["When does the zoo open?", "At nine."], "Are dogs allowed there?", "zoo"),
         (
             ["How long is the sea wall?", "2,340 metres.", "When was it built?", "In 1968."],
             "Who paid for it?",
@@ -110,6 +111,8 @@ def test_the_last_question_of_a_conversation_is_a_whole_one() -> None:
         "Is it possible to register a wheelchair?",
         "If a tenant loses the key of the flat, who pays for their new one?",
         "Do you think that higher taxes help the town?",
+        "How many halls are there?",
+        "Which halls are there?",
     ],
 )
 def test_a_question_that_stands_alone_is_left_as_it_is(question: str) -> None:
