@@ -311,6 +311,14 @@ class Index(OpenedIndex):
                 self._stamp = stamp
             return self._reader
 
+    def has_other_model(self) -> bool:
+        """Return whether the index was rebuilt with another embedding model since it was opened."""
+        try:
+            self.reader()
+        except IndexMismatchError:
+            return True
+        return False
+
     def _open_reader(self, manifest: Manifest) -> TableReader:
         """Open a state from its local copy; if there is none, from the bucket, and start copying it."""
         if not isinstance(self._location, Bucket):
@@ -381,12 +389,15 @@ def source_of(context: Context, state: Mapping[str, Any] = MappingProxyType({}))
         InputError: `where` names a field that no chunk has, or compares it with a value of another kind.
         ConfigurationError: `where` is given, but the source cannot be filtered.
     """
+    version = state.get("index_version")
     source = context.index if context.retriever is None else context.retriever
     if not isinstance(source, ChunkSource):
         disk_cache = open_disk_cache(**dict(context.bucket))
-        source = open_source(source, context.embeddings, disk_cache, context.retrieval.ray)
-    version = state.get("index_version")
-    source = source.at(version) if version and isinstance(source, KeepsVersions) else source
+        # An index that is opened again does not know the version of a question that has begun.
+        open_ = _open_once if version else open_source
+        source = open_(source, context.embeddings, disk_cache, context.retrieval.ray)
+    # `Index` is named, since Python 3.11 reads `version` to check the protocol, which fails after a rebuild.
+    source = source.at(version) if version and isinstance(source, Index | KeepsVersions) else source
     if not context.where:
         return source
     if not isinstance(source, FiltersChunks):
@@ -408,7 +419,6 @@ def _cache_key(
     return *names, disk_cache, ray
 
 
-@cached(LRUCache(MAX_OPEN), key=_cache_key, condition=threading.Condition())
 def open_source(
     location: str | BaseRetriever | VectorStore,
     embeddings: str | Embeddings | None = None,
@@ -417,8 +427,29 @@ def open_source(
 ) -> ChunkSource:
     """Open a store by its address, or wrap an app's own retriever or vector store; each is opened once.
 
-    If `ray` is the address of a Ray cluster, each shard of an index is held by an actor there.
+    An index that was rebuilt with another embedding model is opened again. If `ray` is the address of a Ray
+    cluster, each shard of an index is held by an actor there.
     """
+    source = _open_once(location, embeddings, disk_cache, ray)
+    if not (isinstance(source, Index) and source.has_other_model()):
+        return source
+    key = _cache_key(location, embeddings, disk_cache, ray)
+    with _opening:
+        if _open_once.cache.get(key) is source:  # no other thread has opened it again
+            del _open_once.cache[key]
+    return _open_once(location, embeddings, disk_cache, ray)
+
+
+_opening = threading.Condition()
+
+
+@cached(LRUCache(MAX_OPEN), key=_cache_key, condition=_opening)
+def _open_once(
+    location: str | BaseRetriever | VectorStore,
+    embeddings: str | Embeddings | None,
+    disk_cache: DiskCache | None,
+    ray: str | None,
+) -> ChunkSource:
     if not isinstance(location, str):
         from adaptive_rag.index.langchain import RetrieverSource
 

@@ -23,7 +23,7 @@ from adaptive_rag.index.vectorize import embed_sentences
 from adaptive_rag.models.embeddings import embed_queries, encode, load_embeddings
 from adaptive_rag.source import Sentences
 from adaptive_rag.state import Candidate, Chunk, to_candidate
-from adaptive_rag.text.vectors import Vectors
+from adaptive_rag.text.vectors import Vectors, cosines
 
 CHUNKS_KEPT = 4096
 
@@ -77,7 +77,7 @@ class RetrieverSource:
 
     def similarities(self, texts: Sequence[str], ids: Sequence[str]) -> Vectors:
         """Return the cosine of each text with each chunk that a search returned."""
-        return np.asarray(encode(self._embeddings, list(texts)) @ self.vectors(ids).T, dtype=np.float32)
+        return cosines(embed_queries(self._embeddings, texts), self.vectors(ids))
 
     @property
     def stores_sentences(self) -> bool:

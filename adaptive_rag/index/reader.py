@@ -50,6 +50,8 @@ INDEXES_READ_WHOLE = 64 * 2**20
 # That index stores stems, so an ending counts as a difference too: three letters of a long word may differ.
 # From 12 letters on, LanceDB allows two at most, and from 50 on it finds nothing.
 ROWS_SPELT, WORDS_COMPARED, LONG_WORD, VERY_LONG_WORD, LONGEST_SPELT = 20, 200, 6, 11, 40
+# The edge of a word in Arrow's regular expressions, whose \b knows ASCII letters only.
+WORD_EDGE = r"(^|[^\pL\pM\pN_]|$)"
 # A pasted page as a query has thousands of words; only the first distinct ones are used.
 WORDS_PER_QUERY = 128
 # For each query, the rows found, and the BM25 of the rows that contain its words.
@@ -195,7 +197,7 @@ class TableReader(RowReader):
 
     def holds(self, word: str, selection: Ids | None = None) -> bool:
         """Return whether a chunk contains exactly this word, ignoring case."""
-        return self._has_word(word, rf"\b{re.escape(word)}\b", selection)
+        return self._has_word(word, f"{WORD_EDGE}{re.escape(word)}{WORD_EDGE}", selection)
 
     def contains(self, word: str, selection: Ids | None) -> bool:
         """Return whether a chunk contains a word; if the chunks are in memory, also inside another word."""

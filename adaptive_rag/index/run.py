@@ -225,11 +225,7 @@ class IndexingRun:
         """Write the rows of complete sources, and all rows if those of incomplete ones fill a batch."""
         import pyarrow as pa
 
-        complete = [
-            (item, record)
-            for item, record in self._finished
-            if record.copy_of in self._sources or self._row_counts[record.doc] == record.chunks
-        ]
+        complete = [(item, record) for item, record in self._finished if self._is_complete(record)]
         complete_docs = {record.doc for _, record in complete}
         ready_rows = [row for row in self._rows if row.doc in complete_docs]
         waiting_rows = [row for row in self._rows if row.doc not in complete_docs]
@@ -257,6 +253,13 @@ class IndexingRun:
             if publish and is_begun and not self._partly_written:
                 self._publish()
         self._writing = False
+
+    def _is_complete(self, record: SourceRecord) -> bool:
+        """Return whether all chunks of a source are made, now or by an earlier run."""
+        owner = self._sources.get(record.copy_of) if record.copy_of else None
+        # an owner that has changed may still be in its old state, with other chunks
+        is_stored = owner is not None and owner.doc == record.doc
+        return is_stored or self._row_counts[record.doc] == record.chunks
 
     def _publish(self, recall: dict[str, float] | None = None) -> None:
         live_docs = {record.doc for record in self._sources.values()}

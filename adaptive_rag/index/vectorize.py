@@ -14,7 +14,7 @@ from adaptive_rag.index.manifest import Settings, rebuild_hint
 from adaptive_rag.index.table import TableRow, pack_sentences
 from adaptive_rag.ingest.chunking import text_to_embed
 from adaptive_rag.models.embeddings import embedding_name, encode, limit_of, load_embeddings
-from adaptive_rag.models.onnx import load_minilm
+from adaptive_rag.models.onnx import OnnxEmbeddings, load_minilm
 from adaptive_rag.source import Sentences
 from adaptive_rag.state import Chunk
 from adaptive_rag.text.sentences import sentence_spans
@@ -75,6 +75,8 @@ class Vectorizer:
     def _encode(self, embeddings: Embeddings, dimension: int, texts: Sequence[str]) -> Vectors:
         """Return the vectors of texts; each distinct text that is not cached is embedded once."""
         model = f"{embedding_name(embeddings)} {dimension}"
+        if isinstance(embeddings, OnnxEmbeddings) and embeddings.state:
+            model += f" {embeddings.state}"
         distinct = list(dict.fromkeys(texts))
         vector_of = dict(zip(distinct, self._cache.get(model, distinct), strict=True))
         missing = [text for text, vector in vector_of.items() if vector is None]

@@ -51,9 +51,18 @@ class OnnxEmbeddings(Embeddings):
     """
 
     def __init__(
-        self, model: Path, tokenizer: Path, *, name: str, max_tokens: int = 256, batched: bool = False
+        self,
+        model: Path,
+        tokenizer: Path,
+        *,
+        name: str,
+        state: str = "",
+        max_tokens: int = 256,
+        batched: bool = False,
     ) -> None:
         self.name = name
+        # Changes if the files under this name are replaced; cached vectors are valid for one state only.
+        self.state = state
         self._batched = batched
         self.workers = count_cores()
         self.max_tokens = max_tokens
@@ -223,7 +232,11 @@ def load_onnx_folder(path: str | Path) -> OnnxEmbeddings:
             f"The embedding model 'onnx:{path}' cannot be opened: expected a folder with model.onnx "
             "(or onnx/model.onnx) and tokenizer.json, as sentence-transformers exports it."
         )
-    return OnnxEmbeddings(model, folder / "tokenizer.json", name=f"onnx:{folder.resolve()}")
+    tokenizer = folder / "tokenizer.json"
+    # a large network has its weights in a file beside it, such as model.onnx_data
+    stats = [file.stat() for file in (*sorted(model.parent.glob(f"{model.name}*")), tokenizer)]
+    state = " ".join(f"{stat.st_size}:{stat.st_mtime_ns}" for stat in stats)
+    return OnnxEmbeddings(model, tokenizer, name=f"onnx:{folder.resolve()}", state=state)
 
 
 def find_network(folder: Path) -> Path | None:

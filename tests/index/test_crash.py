@@ -144,20 +144,37 @@ def test_an_interrupted_run_keeps_what_is_complete_and_says_how_to_go_on(
     assert (report.added, report.unchanged) == (2, 4)
 
 
+def interrupted(model: HashEmbeddings, texts: list[str]) -> list[list[float]]:
+    """Embed texts as `HashEmbeddings` does, but be interrupted at a note."""
+    if any("note" in text for text in texts):
+        raise KeyboardInterrupt
+    return [model.embed_query(text) for text in texts]
+
+
 def test_a_first_run_that_is_interrupted_before_a_source_is_complete_leaves_no_empty_index(
     docs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def interrupted(model: HashEmbeddings, texts: list[str]) -> list[list[float]]:
-        if any("note" in text for text in texts):
-            raise KeyboardInterrupt
-        return [model.embed_query(text) for text in texts]
-
     monkeypatch.setattr(HashEmbeddings, "embed_documents", interrupted)
     with pytest.raises(KeyboardInterrupt) as caught:
         build(docs, tmp_path / "new")
     assert caught.value.__notes__[0].startswith("No source is complete yet. Run the same command again")
     with pytest.raises(IndexMismatchError):
         open_index(tmp_path / "new")
+
+
+def test_a_copy_of_a_changed_file_is_not_complete_before_that_file_is(
+    tmp_path: Path, new_kb: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    docs = write_files(tmp_path / "docs", {"a.txt": "An old note."})
+    build(docs, new_kb)
+    write_files(docs, dict.fromkeys(("a.txt", "b.txt"), "A newer note."))
+    with monkeypatch.context() as stopped, pytest.raises(KeyboardInterrupt):
+        stopped.setattr(HashEmbeddings, "embed_documents", interrupted)
+        build(docs, new_kb)
+    assert texts_in(new_kb) == ["An old note."]
+    assert build(docs, new_kb).copies == 1
+    assert texts_in(new_kb) == ["A newer note."]
+    assert Index.check(new_kb, deep=True).healthy
 
 
 def test_an_interruption_after_everything_was_published_writes_nothing_more(

@@ -13,7 +13,7 @@ from adaptive_rag.errors import ConfigurationError
 from adaptive_rag.index import Index, disk_cache
 from adaptive_rag.index.bucket import Bucket
 from adaptive_rag.index.disk_cache import DiskCache, open_disk_cache
-from adaptive_rag.index.index import open_source, source_of
+from adaptive_rag.index.index import _open_once, source_of
 from tests.index.made import HashEmbeddings, build, write_files
 from tests.index.test_crash import run_python
 from tests.s3_server import Network
@@ -232,7 +232,7 @@ def test_the_setting_reaches_the_index_in_a_bucket_and_no_folder(
         assert copy is not None and copy.folder.is_relative_to(tmp_path / "copies")
         assert source(tmp_path / "kb").reader().copy is None
     finally:
-        open_source.cache_clear()
+        _open_once.cache_clear()
 
 
 def test_where_a_lock_cannot_be_shared_the_setting_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,6 +9,7 @@ from adaptive_rag.index.langchain import RetrieverSource, score_words, to_chunk
 from adaptive_rag.models.onnx import load_minilm
 from adaptive_rag.source import ChunkSource
 from tests.conftest import TOWN
+from tests.index.made import HashEmbeddings
 
 
 @pytest.fixture(scope="module")
@@ -39,6 +40,17 @@ def test_scores_are_computed_on_what_came_back(store: RetrieverSource) -> None:
     by_words = max(candidates, key=lambda c: c["scores"]["sparse"])
     assert "1978" in by_words["text"]
     assert by_words["scores"]["sparse"] > 0
+
+
+def test_texts_are_compared_as_queries_are(documents: list[Document]) -> None:
+    class Asymmetric(HashEmbeddings):
+        def embed_query(self, text: str) -> list[float]:
+            return super().embed_query(f"query: {text}")
+
+    source = RetrieverSource(BM25Retriever.from_documents(documents), Asymmetric())
+    [candidates] = source.search(["siren"], limit=4)
+    [cosines] = source.similarities(["siren"], [c["id"] for c in candidates])
+    assert np.allclose([c["scores"]["dense"] for c in candidates], cosines, atol=1e-5)
 
 
 def test_a_retriever_serves_too_and_keeps_its_metadata(documents: list[Document]) -> None:

@@ -14,20 +14,22 @@ from adaptive_rag.cli.app import app
 from adaptive_rag.context import make_context
 from adaptive_rag.errors import ConfigurationError, IndexingError, IndexMismatchError
 from adaptive_rag.index import IndexReport, describe, describe_fields
-from adaptive_rag.index.index import MAX_OPEN, STORES, narrow_to, open_source, source_of
+from adaptive_rag.index.index import MAX_OPEN, STORES, _open_once, narrow_to, open_source, source_of
 from adaptive_rag.index.langchain import RetrieverSource
 from adaptive_rag.index.location import Folder
 from adaptive_rag.index.manifest import read_manifest
 from adaptive_rag.index.memory import MemoryIndex
 from adaptive_rag.index.sources import list_sources
+from adaptive_rag.models.embeddings import EMBEDDINGS
+from tests.index.made import HashEmbeddings
 
 
 @pytest.fixture(autouse=True)
 def _nothing_open(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.chdir(tmp_path)
-    open_source.cache_clear()
+    _open_once.cache_clear()
     yield
-    open_source.cache_clear()
+    _open_once.cache_clear()
 
 
 def build(uri: str, *names: str) -> IndexReport:
@@ -47,6 +49,31 @@ def test_an_index_is_opened_once_by_whatever_path_it_is_named_and_two_do_not_mix
     assert source is not source_of(make_context(index="two"))
     build("kb", "b")
     assert isinstance(source, Index) and set(source.sources()) == {"a", "b"}, "it sees what was indexed since"
+
+
+class ToyEmbeddings(HashEmbeddings):
+    name = "toy:model"
+
+
+def test_an_index_that_was_rebuilt_with_another_model_is_opened_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(EMBEDDINGS, "toy", lambda _: ToyEmbeddings())
+    context = make_context(index="kb")
+    build("kb", "a")
+    source = source_of(context)
+    assert isinstance(source, Index) and len(source.search(["this"], limit=1)[0]) == 1
+    begun = {"index_version": source.version}
+    documents = [Document("This is b.", metadata={"source": "b"})]
+    Index.build(documents, "kb", embeddings="toy:model", rebuild=True)
+    pinned = source_of(context, begun)
+    assert isinstance(pinned, Index) and set(pinned.sources()) == {"a"}, "a question keeps its version"
+    again = source_of(context)
+    assert isinstance(again, Index) and isinstance(again.embeddings, ToyEmbeddings)
+    assert [each["source"] for each in again.search(["this"], limit=1)[0]] == ["b"]
+    assert source_of(context) is open_source("kb") is again
+    with pytest.raises(IndexMismatchError, match="Open it again"):
+        source.search(["this"], limit=1)
 
 
 def test_a_relative_path_means_the_folder_of_the_moment(

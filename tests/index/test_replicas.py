@@ -21,14 +21,14 @@ SCRIPT = """
     from adaptive_rag import AdaptiveRAG
     from adaptive_rag.context import make_context
     from adaptive_rag.index import disk_cache, row_reader
-    from adaptive_rag.index.index import open_source, source_of
+    from adaptive_rag.index.index import _open_once, source_of
 
     place, copies, asked = sys.argv[1:]
     questions, conditions = json.loads(asked)
     bucket = {"cache_gb": 1, "cache": copies} if copies else {}
     found = {"copied": [], "searched": [], "answered": []}
     for row_reader.IN_MEMORY_UP_TO in (20_000, 0):
-        open_source.cache_clear()
+        _open_once.cache_clear()
         for condition in conditions:
             settings = {"bucket": bucket, **({"where": condition} if condition else {})}
             index = source_of(make_context(index=place, **settings))

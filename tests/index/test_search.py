@@ -259,6 +259,18 @@ def test_what_will_be_compared_is_embedded_and_not_looked_up(
     assert embedded == ["How high is the wall?", "I own a boat."]
 
 
+def test_a_word_of_any_letters_is_held_whole_only(tmp_path: Path) -> None:
+    write_files(tmp_path / "docs", {"a.txt": "Что было, то прошло.\nLes Étés sont chauds."})
+    build(tmp_path / "docs", tmp_path / "kb")
+    index = open_index(tmp_path / "kb")
+    assert [word for word in ("было", "Étés", "étés", "что", "бы", "té", "chaud") if index.holds(word)] == [
+        "было",
+        "Étés",
+        "étés",
+        "что",
+    ]
+
+
 def test_a_misspelt_word_is_compared_with_those_of_a_large_selection(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,3 +1,4 @@
+import os
 import shutil
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -119,6 +120,20 @@ def test_a_folder_of_onnx_files_is_a_model(folder: Path) -> None:
     model = load_embeddings(f"onnx:{folder}")
     assert embedding_name(model) == f"onnx:{folder}"
     assert np.allclose(encode(model, ["tide"]), load_minilm().encode(["tide"]), atol=1e-6)
+
+
+@pytest.mark.parametrize("replaced", ["onnx/model.onnx", "tokenizer.json"])
+def test_vectors_of_a_replaced_network_or_tokenizer_are_not_taken_from_the_cache(
+    folder: Path, tmp_path: Path, replaced: str
+) -> None:
+    def rebuild() -> int:
+        documents, kb = [Document("The tide is out.")], tmp_path / "kb"
+        settings = {"embeddings": f"onnx:{folder}", "sentence_vectors": False, "rebuild": True}
+        return Index.build(documents, kb, **settings).texts_embedded
+
+    assert [rebuild(), rebuild()] == [1, 0]
+    os.utime(folder / replaced, (0, 0))
+    assert [rebuild(), rebuild()] == [1, 0]
 
 
 def test_a_live_object_is_taken_as_it_is() -> None:
