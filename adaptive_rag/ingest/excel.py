@@ -33,6 +33,7 @@ from adaptive_rag.ingest.package import (
 from adaptive_rag.ingest.page_headers import tell_apart
 from adaptive_rag.ingest.sheet_grid import LAST_COLUMN, Area, Grid
 from adaptive_rag.ingest.sheets import Sheet, add_sheets
+from adaptive_rag.ingest.superscripts import raise_digits
 
 _LETTERS = string.ascii_uppercase
 # Codes in a page header for position, formatting and fields: "&L&8Acme&RPage &P" (ECMA-376, 18.3.1.46).
@@ -205,8 +206,15 @@ def _read_styles(styles: Any) -> tuple[list[str], list[bool]]:
 
 def _read_string(item: Any) -> str:
     """Return the text of a string, without its phonetic guide."""
-    parts = (part.text or "" for part in item.iter("{*}t") if local_name(part.getparent()) != "rPh")
-    return _unescape("".join(parts))
+    parts = (part for part in item.iter("{*}t") if local_name(part.getparent()) != "rPh")
+    texts = (raise_digits(part.text or "") if _is_raised(part) else part.text or "" for part in parts)
+    return _unescape("".join(texts))
+
+
+def _is_raised(part: Any) -> bool:
+    """Return whether a part of a string is a superscript."""
+    align = part.getparent().find("{*}rPr/{*}vertAlign")
+    return align is not None and align.get("val") == "superscript"
 
 
 def _unescape(text: str) -> str:

@@ -135,7 +135,8 @@ class _Reader:
         self._is_code = False
         self._lists: list[int | None] = []  # of each open list: None, or the number of its last item
         self._marker = ""  # of the current list item
-        self._term = ""  # the last term of a definition list
+        self._term = ""  # the last term of a definition list, or terms that share a definition
+        self._awaits_definition = False  # whether no definition has followed the term
         self._definition_term = ""  # the term to write before the next block
         self._rows = Rows()
         self._in_row = False
@@ -178,6 +179,10 @@ class _Reader:
     def _begin_block(self, tag: str, attributes: Mapping[str, str]) -> None:
         """End the block before, and begin one: a heading, a list, an item, a definition, a table or text."""
         self.close()
+        if self._awaits_definition and tag not in ("dt", "dd", "div"):
+            self._write_term(self._term)
+        elif self._definition_term and tag in ("dl", "table"):
+            self._write_term(self._definition_term)
         self._level = int(tag[1]) if re.fullmatch("h[1-6]", tag) else None
         self._preformatted = tag == "pre"
         if tag == "table":
@@ -188,9 +193,9 @@ class _Reader:
             first = re.match(r"\s*\d{1,9}", attributes.get("start", ""))
             self._lists.append(int(first[0]) - 1 if first else 0)
         elif tag == "li":
-            self._begin_item()
+            self._begin_item(attributes)
         elif tag == "dd":
-            self._definition_term = self._term
+            self._definition_term, self._awaits_definition = self._term, False
 
     def _hides(self, tag: str, attributes: Mapping[str, str]) -> bool:
         """Return whether the styles hide an element; if they do not, record how its text looks."""
@@ -232,9 +237,17 @@ class _Reader:
     def _end_block(self, tag: str) -> None:
         """Write the block that ends, and leave its list or item."""
         if tag == "dt":
-            self._term = " ".join("".join(self._words).split())
+            if term := " ".join("".join(self._words).split()):
+                self._term = f"{self._term}, {term}" if self._awaits_definition else term
+                self._awaits_definition = True
+            elif not self._awaits_definition:  # its text was in a block of its own
+                self._term = ""
             self._words.clear()
         self.close()
+        if tag == "dl" and self._awaits_definition:
+            self._write_term(self._term)
+        elif tag == "dd" and self._definition_term:  # the definition is empty
+            self._write_term(self._definition_term)
         self._level = None
         self._preformatted = False
         if tag in ("ul", "ol") and self._lists:
@@ -295,8 +308,15 @@ class _Reader:
         else:
             self._words.append(text)
 
-    def _begin_item(self) -> None:
+    def _write_term(self, term: str) -> None:
+        """Write a term without a definition."""
+        self._builder.add_paragraph(term)
+        self._definition_term, self._awaits_definition = "", False
+
+    def _begin_item(self, attributes: Mapping[str, str]) -> None:
         number = self._lists[-1] if self._lists else None
+        if number is not None and (value := re.match(r"\s*\d{1,9}", attributes.get("value", ""))):
+            number = int(value[0]) - 1
         if number is not None:
             self._lists[-1] = number + 1
         marker = "-" if number is None else f"{number + 1}."

@@ -13,7 +13,7 @@ BUILT_IN = {
     1: "0", 2: "0.00", 3: "#,##0", 4: "#,##0.00", 9: "0%", 10: "0.00%", 14: "yyyy-mm-dd", 15: "d-mmm-yy",
     16: "d-mmm", 17: "mmm-yy", 18: "h:mm AM/PM", 19: "h:mm:ss AM/PM", 20: "h:mm", 21: "h:mm:ss",
     22: "yyyy-mm-dd h:mm", 37: "#,##0", 38: "#,##0", 39: "#,##0.00", 40: "#,##0.00", 45: "mm:ss",
-    46: "[h]:mm:ss", 47: "mm:ss",
+    46: "[h]:mm:ss", 47: "mm:ss.0",
 }  # fmt: skip
 _TOKEN = re.compile(
     r'"(?P<quoted>[^"]*)"|\\(?P<escaped>.)|\[\$(?P<currency>[^\]-]*)[^\]]*\]|(?P<elapsed>\[(?:h+|m+|s+)\])|'
@@ -27,6 +27,8 @@ _DATES = {
     "mm": "%m",
 }  # fmt: skip
 _SECONDS_PER_DAY = 86_400
+# The most decimals of seconds that a cell shows.
+_MAX_SECOND_DECIMALS = 3
 # The first day number that is not a date: Excel's last date is in the year 9999.
 _END_OF_DATES = 2_958_466
 
@@ -125,7 +127,10 @@ def _format_digits(value: float, tokens: list[Token]) -> str:
     if kind == "general":
         return f"{before}{_format_plain(value)}{after}".strip()
     integer_format, _, decimal_format = digit_format.rstrip(",").partition(".")
+    # Commas at the end of the digits, or right before the point, each divide by 1000.
     value /= 1000 ** (len(digit_format) - len(digit_format.rstrip(",")))
+    value /= 1000 ** (len(integer_format) - len(integer_format.rstrip(",")))
+    integer_format = integer_format.rstrip(",")
     rounded = Decimal(f"{value:.15g}").quantize(Decimal(1).scaleb(-len(decimal_format)), ROUND_HALF_UP)
     text = f"{abs(rounded):{',' if ',' in integer_format else ''}f}"
     for sign in reversed(decimal_format):
@@ -145,16 +150,22 @@ def _format_plain(value: float) -> str:
 
 def _format_time(value: float, tokens: list[Token], since_1904: bool) -> str:
     """Write a number of days as a duration, a time, a date, or both of the latter."""
-    seconds = round(value * _SECONDS_PER_DAY)
-    codes = [part for kind, part in tokens if kind == "time"]
-    seconds_text = f":{seconds % 60:02d}" if any(part[0] == "s" for part in codes) else ""
+    # The seconds of "ss.00" and of "[s].00"
+    decimals = max(
+        len(part.partition(".")[2]) for kind, part in tokens if kind in ("time", "elapsed", "digits")
+    )
+    decimals = min(decimals, _MAX_SECOND_DECIMALS)
+    seconds, fraction = divmod(round(value * _SECONDS_PER_DAY * 10**decimals), 10**decimals)
+    fraction_text = f".{fraction:0{decimals}d}" if decimals else ""
+    codes = [part.partition(".")[0] for kind, part in tokens if kind == "time"]
+    seconds_text = f":{seconds % 60:02d}{fraction_text}" if any(part[0] == "s" for part in codes) else ""
     match next((part[1] for kind, part in tokens if kind == "elapsed"), ""):
         case "h":
             return f"{seconds // 3600}:{seconds // 60 % 60:02d}{seconds_text}"
         case "m":
             return f"{seconds // 60}{seconds_text}"
         case "s":
-            return str(seconds)
+            return f"{seconds}{fraction_text}"
     # Excel takes 1900 for a leap year, so that its day 60 never was; later dates are right with this start.
     moment = datetime.combine(date(1904, 1, 1) if since_1904 else date(1899, 12, 30), datetime.min.time())
     moment += timedelta(seconds=seconds)
@@ -164,7 +175,7 @@ def _format_time(value: float, tokens: list[Token], since_1904: bool) -> str:
     ]
     kinds = {part[0] for part in date_codes}
     if seconds_text and not clock and kinds <= {"m"}:
-        return f"{moment:%M:%S}"
+        return f"{moment:%M}{seconds_text}"
     if not any(part.startswith("mmm") for part in date_codes):
         date_format = (code for code in ("%Y", "%m", "%d") if "d" in kinds or code[1].lower() in kinds)
         return f"{moment.strftime('-'.join(date_format))} {clock}".strip()

@@ -13,6 +13,7 @@ from pathlib import Path
 from adaptive_rag.errors import IndexingError
 from adaptive_rag.ingest.documents import HEADING_STYLE, TextBuilder
 from adaptive_rag.ingest.page_headers import add_page_edges
+from adaptive_rag.ingest.superscripts import raise_digits
 from adaptive_rag.ingest.text import code_page
 from adaptive_rag.text.tables import write_row
 
@@ -61,6 +62,8 @@ class _State:
     """
     encoding: str = ""
     hidden: bool = False
+    raised: bool = False
+    """Whether letters are superscripts."""
     fallback: int = 1
     """The number of substitute characters after each Unicode character."""
     style: int = 0
@@ -174,7 +177,7 @@ class _Reader:
         elif word in ("fonttbl", "stylesheet"):
             state.part = word
         elif word in _PARTS:
-            state.part = state.part or _PARTS[word]
+            state.part, state.raised = state.part or _PARTS[word], False
         elif word in _HOLDER_PARTS:
             state.part = _HOLDER_PARTS[word] if state.part == "holder" else state.part
         elif word == "u" and number is not None:
@@ -184,12 +187,15 @@ class _Reader:
             state.fallback = max(number or 0, 0)
         elif word in ("v", "deleted"):
             state.hidden = number != 0
+        elif word in ("super", "sub", "nosupersub"):
+            state.raised = word == "super" and number != 0
         elif word == "ansicpg" and number:
             self._encoding = _code_page_encoding(number)
         elif word in _DEFAULT_ENCODINGS:
             self._encoding = _DEFAULT_ENCODINGS[word]
         elif word == "plain":
-            state.hidden, state.encoding = False, self._fonts.get(self._default_font, "")
+            state.hidden = state.raised = False
+            state.encoding = self._fonts.get(self._default_font, "")
         elif word == "deff":
             self._default_font = number or 0
         elif word == "cpg" and state.part == "fonttbl" and number:
@@ -240,6 +246,7 @@ class _Reader:
 
     def _add(self, text: str) -> None:
         if not self._state.hidden and self._state.part not in ("skipped", "fonttbl", "holder"):
+            text = raise_digits(text) if self._state.raised else text
             self._words.setdefault(self._state.part, []).append(text)
 
     def _take(self, part: str) -> str:

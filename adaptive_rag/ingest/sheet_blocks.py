@@ -11,7 +11,8 @@ DATE = re.compile(r"\d{4}-\d\d-\d\d.*|\d{1,2}([-/.])(?:\d{1,2}|[A-Za-z]{3,9})\1\
 """A date such as "2025-03-01", "1/3/2025" or "1-Mar-25"."""
 # A number, but not a year or a name such as "Q1": these may be column names, other numbers are not.
 _NUMBER = re.compile(
-    r"(?!(?:18|19|20)\d\d$)[^\w]*\d[\d.,\s]*\W*|\d{1,2}:\d\d.*|[$€£¥] ?\d[\d.,]* ?[A-Za-z]{1,3}"
+    r"(?!(?:18|19|20)\d\d[⁰¹²³⁴-⁹]*$)[^\w]*\d[\d.,\s]*[\W⁰¹²³⁴-⁹]*|"
+    r"\d{1,2}:\d\d.*|[$€£¥] ?\d[\d.,]* ?[A-Za-z]{1,3}"
 )
 # In rows: a table that begins this far above or below its neighbour is separate from it.
 _MIN_OFFSET = 3
@@ -27,11 +28,16 @@ class SheetRow:
     cells: list[str]
     bold: frozenset[int] = frozenset()
     """The indexes of the cells that are bold, or in the header of a table that is defined in Excel."""
+    merged: frozenset[int] = frozenset()
+    """The indexes of the cells that a merged cell covers."""
 
     @property
     def text_count(self) -> int:
-        """The number of different texts in the row; a merged cell, whose text is repeated, counts once."""
-        return len(set(filter(None, self.cells)))
+        """The number of texts in the row; a merged cell, whose text is repeated, counts once."""
+        if not self.merged:
+            return sum(map(bool, self.cells))
+        filled = ((index, cell) for index, cell in enumerate(self.cells) if cell)
+        return len({cell if index in self.merged else index for index, cell in filled})
 
     @property
     def is_bold(self) -> bool:
@@ -41,8 +47,11 @@ class SheetRow:
     def select(self, indexes: Sequence[int]) -> SheetRow:
         """Return a row with only some of the cells."""
         cells = [self.cells[index] if index < len(self.cells) else "" for index in indexes]
-        bold = (new for new, index in enumerate(indexes) if index in self.bold) if self.bold else ()
-        return SheetRow(self.number, cells, frozenset(bold))
+        bold, merged = (
+            frozenset(new for new, index in enumerate(indexes) if index in marked) if marked else marked
+            for marked in (self.bold, self.merged)
+        )
+        return SheetRow(self.number, cells, bold, merged)
 
 
 @dataclass(frozen=True)
@@ -66,7 +75,10 @@ class SheetBlock:
             cells = [""] * len(columns)
             for index, cell in zip(indexes, row.cells, strict=True):
                 cells[index] = cell
-            yield SheetRow(row.number, cells, frozenset(indexes[index] for index in row.bold))
+            bold, merged = (
+                frozenset(indexes[index] for index in marked) for marked in (row.bold, row.merged)
+            )
+            yield SheetRow(row.number, cells, bold, merged)
 
 
 def is_number(text: str) -> bool:

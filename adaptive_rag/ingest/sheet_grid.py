@@ -21,6 +21,8 @@ class Grid:
     hidden_rows: set[int] = field(default_factory=set)
     hidden_columns: set[int] = field(default_factory=set)
     merged: list[Area] = field(default_factory=list)
+    covered: dict[int, set[int]] = field(default_factory=dict)
+    """The columns in each row that merged cells with text cover."""
     filtered: bool = False
     """Whether a filter hides rows."""
 
@@ -35,13 +37,16 @@ class Grid:
         self._repeat_merged()
         hidden += [f"{kind} of {name}" for kind in self._drop_hidden()]
         columns = sorted({column for cells in self.rows.values() for column in cells})
-        rows = []
+        rows, none = [], frozenset[int]()
         for number in sorted(self.rows):
-            cells, bold = self.rows[number], self.bold.get(number, ())
-            bold_indexes = (index for index, column in enumerate(columns) if column in bold) if bold else ()
-            rows.append(
-                SheetRow(number, [cells.get(column, "") for column in columns], frozenset(bold_indexes))
+            cells = self.rows[number]
+            bold, merged = (
+                frozenset(index for index, column in enumerate(columns) if column in marked)
+                if marked
+                else none
+                for marked in (self.bold.get(number, ()), self.covered.get(number, ()))
             )
+            rows.append(SheetRow(number, [cells.get(column, "") for column in columns], bold, merged))
         return Sheet(name, rows, columns, tuple(shapes))
 
     def _repeat_merged(self) -> None:
@@ -54,6 +59,7 @@ class Grid:
                 for number in range(top, min(bottom, last_row) + 1):
                     if number in self.rows:
                         self.rows[number].update(dict.fromkeys(columns, text))
+                        self.covered.setdefault(number, set()).update(columns)
                         if left in self.bold.get(top, ()):
                             self.bold.setdefault(number, set()).update(columns)
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import html.entities
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,8 @@ from adaptive_rag.ingest.package import local_name
 from adaptive_rag.ingest.properties import note_properties
 from adaptive_rag.ingest.sheet_grid import LAST_COLUMN, Grid
 from adaptive_rag.ingest.sheets import Sheet, add_sheets
-from adaptive_rag.text.tables import write_row
+from adaptive_rag.ingest.superscripts import raise_digits
+from adaptive_rag.ingest.table_cells import Rows, add_table
 
 _SPREADSHEET = "{urn:schemas-microsoft-com:office:spreadsheet}"
 _OPEN_DOCUMENT = "{urn:oasis:names:tc:opendocument:xmlns:office:1.0}document"
@@ -98,6 +99,7 @@ def load_xml(path: Path, builder: TextBuilder) -> None:
     elif name in _DOCUMENT_ROOTS or _has_paragraphs(root):
         if name in ("package", "wordDocument"):
             etree.strip_elements(root, *_HIDDEN_TAGS, with_tail=False)
+        _prepare_document(root)
         _note_document(root, builder)
         _write_element(builder, root, 0)
     if not builder.length:
@@ -147,6 +149,16 @@ def _pieces(element: Any, skipped: Collection[str] = _SKIPPED_TAGS) -> Iterator[
         pieces = _pieces(child, skipped)
         yield from (" ", *pieces, " ") if is_separate else pieces
         yield child.tail or ""
+
+
+def _prepare_document(root: Any) -> None:
+    """Raise the digits of superscripts, and keep a table of which there is also a picture."""
+    for raised in root.iter("{*}sup", "{*}superscript"):
+        for part in raised.iter("{*}*"):
+            part.text = raise_digits(part.text or "")
+    for alternatives in list(root.iter("{*}alternatives")):
+        if alternatives.find("{*}table") is not None:
+            alternatives.tag = "table-wrap"
 
 
 def _note_document(root: Any, builder: TextBuilder) -> None:
@@ -203,15 +215,31 @@ def _end_paragraph(builder: TextBuilder, words: list[str], marker: str) -> str:
 
 
 def _write_table(builder: TextBuilder, table: Any) -> None:
-    rows = []
+    """Write the rows of a table; a merged cell is repeated in each place that it covers."""
+    rows, lines = Rows(named=True), list[tuple[list[str], bool]]()
+    columns = [column.get("colname") for column in table.iterfind(".//{*}colspec")]
     for element in _outside_cells(table):
         name = local_name(element)
         if name in _ROWS:
-            rows.append(write_row(_read_words(cell) for cell in element if local_name(cell) in _CELLS))
+            for cell in (cell for cell in element if local_name(cell) in _CELLS):
+                rows.begin_cell(_read_spans(cell, columns))
+                rows.add(_read_words(cell))
+            lines.append((rows.end_row(), rows.is_apart))
         elif name in _TITLES | {"caption"} and (text := _read_words(element)):
             builder.add_paragraph(text)
-    if any(rows):
-        builder.add_paragraph("\n".join(filter(None, rows)))
+    add_table(builder, lines, has_header=False)
+
+
+def _read_spans(cell: Any, columns: Sequence[str | None]) -> dict[str, str]:
+    """Return the columns and rows that a cell covers, as HTML, TEI or a CALS table with `columns` says."""
+    first, last = cell.get("namest"), cell.get("nameend")
+    named = columns.index(last) - columns.index(first) + 1 if first in columns and last in columns else 1
+    more_rows = cell.get("morerows", "")
+    rows = int(more_rows) + 1 if more_rows.isdecimal() and len(more_rows) < 5 else 1
+    return {
+        "colspan": cell.get("colspan") or cell.get("cols") or str(named),
+        "rowspan": cell.get("rowspan") or cell.get("rows") or str(rows),
+    }
 
 
 def _outside_cells(element: Any) -> Iterator[Any]:

@@ -3,6 +3,8 @@ import time
 
 import openpyxl
 import pytest
+from openpyxl.cell.rich_text import CellRichText, TextBlock
+from openpyxl.cell.text import InlineFont
 from openpyxl.chart import BarChart
 from openpyxl.comments import Comment
 from openpyxl.styles import Font
@@ -142,6 +144,25 @@ def test_a_line_over_some_rows_is_the_group_of_those_rows(book, read):
 def test_an_item_of_which_nothing_is_known_is_no_group(book, read):
     fill(book.active, ["Dish", "Price"], ["Tea", 2], ["Scone"], ["Cake", 4])
     assert texts(read()) == ["Dish: Tea\nPrice: 2", "Dish: Scone", "Dish: Cake\nPrice: 4"]
+
+
+def test_a_row_of_equal_texts_is_a_row_and_no_group(book, read):
+    fill(book.active, ["English", "German", "French"], ["Cat", "Katze", "chat"], ["Hotel"] * 3)
+    fill(book.active, ["House", "Haus", "maison"], ["Colours"], ["Red", "Rot", "rouge"], at=4)
+    book.active.merge_cells("A5:C5")
+    assert texts(read()) == [
+        "English: Cat\nGerman: Katze\nFrench: chat",
+        "English: Hotel\nGerman: Hotel\nFrench: Hotel",
+        "English: House\nGerman: Haus\nFrench: maison",
+        "English: Red\nGerman: Rot\nFrench: rouge\nGroup: Colours",
+    ]
+
+
+def test_the_number_of_a_note_is_no_part_of_a_figure(book, read):
+    note = TextBlock(InlineFont(vertAlign="superscript"), "1")
+    fill(book.active, ["Town", CellRichText("2023", note)], ["Leeds", CellRichText("1,234", note)])
+    fill(book.active, ["York", 56], at=3)
+    assert texts(read()) == ["Town: Leeds\n2023¹: 1,234¹", "Town: York\n2023¹: 56"]
 
 
 def test_a_run_of_lines_is_items_where_it_is_too_long_or_ends_the_table(book, read):
@@ -382,6 +403,10 @@ def test_a_cell_at_the_far_end_of_a_sheet_costs_nothing(book, read):
         ("45352", "mm/yyyy", "2024-03"),
         ("45352", "mm", "03"),
         ("0.0625", "mm:ss", "30:00"),
+        ("0.000110879629", "mm:ss.00", "00:09.58"),
+        ("0.000110879629", "[s].00", "9.58"),
+        ("45720.604166667", "d-mmm-yyyy hh:mm:ss.000", "4 Mar 2025 14:30:00.000"),
+        ("1234567", '#,##0,.0"K"', "1,234.6K"),
     ],
 )
 def test_a_number_is_shown_as_its_cell_shows_it(value, code, shown):

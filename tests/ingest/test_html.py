@@ -46,9 +46,17 @@ def test_half_a_character_does_no_harm(read_file):
         ("<ul><li><p>First</p><li><p>Second</p></ul>", "- First\n- Second"),
         ("<ol><li>Open<ul><li>left<li>right</ul><li>Close</ol>", "1. Open\n  - left\n  - right\n2. Close"),
         ("<ol start=4><li>Four<li><p>Five</ol><ul><li>one</ul>", "4. Four\n5. Five\n- one"),
+        ("<ol><li>One<li value=7>Seven<li>Eight</ol>", "1. One\n7. Seven\n8. Eight"),
         (
             "<dl><dt>Gate<dd>A door in a wall.<dd>A slot.<dt>How do I shut it?<dd><p>Push.<p>Wait.</dl>",
             "Gate: A door in a wall.\n\nGate: A slot.\n\nHow do I shut it? Push.\n\nWait.",
+        ),
+        (
+            "<dl><dt>Gate</dt><dt>Door<dd>It shuts.<dt>Key<dd></dl><p>Push."
+            "<dl><dt>Bell</dt><dt>Rope</dl><p>Pull."
+            "<dl><dt>Price<dd><table><tr><td>Hook<td>4</table><dt><p>Nut<dd>Small.</dl>",
+            "Gate, Door: It shuts.\n\nKey\n\nPush.\n\nBell, Rope\n\nPull.\n\n"
+            "Price\n\nHook | 4\n\nNut\n\nSmall.",
         ),
         (
             "<table><tr><td><p>Pump</p><td><td><ul><li>5</ul><tr><td>Hose<td>1<td></table>",
@@ -82,6 +90,7 @@ def test_half_a_character_does_no_harm(read_file):
         ),
         ("<p>10<sup>-6</sup> m<sup>2</sup>, the 1<sup>st</sup>", "10⁻⁶ m², the 1st"),
         ("<p>2<sup>2<sup>n</sup></sup> + 1", "2²n + 1"),
+        ("<p>rose to 3.5<sup>1,2</sup> in 2019<sup>3–5</sup>", "rose to 3.5¹,² in 2019³–⁵"),
         ('<p><a href="#f">10 m<sup>2</sup></a>, <a href="#g"><sup>2</sup></a>', "10 m², [2]"),
         ("<table><tr><td>Level<td>10<sup>6</sup><tr><td>Low<td>3</table>", "Level | 10⁶\n\nLow | 3"),
         ("<p>one<!-- two --> three<![CDATA[four]]>", "one three"),
@@ -90,7 +99,9 @@ def test_half_a_character_does_no_harm(read_file):
         "paragraphs in a list",
         "a list in a numbered one",
         "a list that begins at four",
+        "an item with a number of its own",
         "terms",
+        "terms that share a definition or have none",
         "an empty cell",
         "cells over several places",
         "a table that sets a page in place",
@@ -103,6 +114,7 @@ def test_half_a_character_does_no_harm(read_file):
         "notes",
         "exponents",
         "a power of a power",
+        "numbers of several notes",
         "an exponent in a link",
         "an exponent in a cell",
         "comments",

@@ -42,6 +42,7 @@ def test_paragraphs_headings_and_lists_are_read(read):
         (r"{\f1 \'e2\'ee\'eb\'ed\'e0} wave", "волна wave"),
         (r"a\~b\_c\-d \{e\} \\f", "a b-cd {e} \\f"),
         (r"\ldblquote x\rdblquote \emdash y", "“x”—y"),
+        (r"10{\super -6} m, 1,234{\super 1} or 5\super 2,3\nosupersub 4", "10⁻⁶ m, 1,234¹ or 5²,³4"),
     ],
 )
 def test_characters_are_read_in_every_way_of_writing_them(read, written, read_as):

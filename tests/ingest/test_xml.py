@@ -189,6 +189,42 @@ def test_a_table_in_a_cell_is_a_part_of_that_cell_alone(read):
     assert source.text == "outer inner text | x"
 
 
+def test_a_cell_over_several_rows_or_columns_is_repeated_in_each(read):
+    html_rows = (
+        "<tr><th rowspan='2'>Site</th><th colspan='2'>Birds</th></tr><tr><th>2022</th><th>2023</th></tr>"
+        "<tr><td>North</td><td>17</td><td>25</td></tr>"
+    )
+    cals_rows = (
+        "<row><entry morerows='1'>Site</entry><entry namest='b' nameend='c'>Birds</entry></row>"
+        "<row><entry>2022</entry><entry>2023</entry></row>"
+        "<row><entry>North</entry><entry>17</entry><entry>25</entry></row>"
+    )
+    columns = "".join(f"<colspec colname='{name}'/>" for name in "abc")
+    source = read(
+        f"<book><table>{html_rows}</table><table><tgroup>{columns}<tbody>{cals_rows}</tbody></tgroup></table>"
+        "</book>"
+    )
+    table = "Site | Birds | Birds\nSite | 2022 | 2023\nNorth | 17 | 25"
+    assert source.text == f"{table}\n\n{table}"
+
+
+def test_a_table_of_which_there_is_also_a_picture_is_read(read):
+    source = read(
+        "<article><body><table-wrap><alternatives><graphic/><table><tr><td>North</td><td>17</td></tr></table>"
+        "</alternatives></table-wrap><p>As <inline-formula><alternatives><tex-math>x</tex-math>"
+        "</alternatives></inline-formula> says.</p></body></article>"
+    )
+    assert source.text == "North | 17\n\nAs says."
+
+
+def test_a_superscript_is_no_part_of_the_figure_before_it(read):
+    source = read(
+        "<article><body><p>Of 10<sup>6</sup> cells in 2019<sup><xref>3</xref>,<xref>4</xref></sup> the 1"
+        "<sup>st</sup> died.</p></body></article>"
+    )
+    assert source.text == "Of 10⁶ cells in 2019³,⁴ the 1st died."
+
+
 def test_a_piece_of_a_document_is_in_the_encoding_that_it_names(read):
     assert read(b'<?xml version="1.0" encoding="ISO-8859-1"?><p>caf\xe9</p><p>b</p>').text == "café\n\nb"
 
