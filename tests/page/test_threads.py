@@ -71,7 +71,7 @@ def test_a_thread_that_is_left_while_it_answers_is_kept(demo: str, visit: Visit)
         ask(page, WALL)
         thread = page.url.rpartition("=")[2]
         unanswered: list[Route] = []
-        page.route("**/ask/events", unanswered.append, times=1)
+        page.route("**/ask/events", lambda route: unanswered.append(route), times=1)
         page.get_by_label("Ask a question").fill(LEVEL)
         page.keyboard.press("Enter")
         expect(page.get_by_role("article")).to_have_count(2)
