@@ -61,7 +61,7 @@ export function Composer() {
     useDisclosure(userContext !== ""),
     useDisclosure(),
   ];
-  const isConditionInvalid = useSignal(conditionProblem) !== "";
+  const problem = useSignal(conditionProblem);
   /** @param {Event} [event] */
   const send = (event) => {
     event?.preventDefault();
@@ -85,7 +85,7 @@ export function Composer() {
     changeCollections(names);
   };
   return html`<form class=${classes("composer", options.isOpen && "opened")} onSubmit=${send}>
-    <${ScopeLine} />
+    <${ScopeLine} problem=${scopePanel.isOpen ? "" : problem} />
     ${scopePanel.isOpen && collection && html`<div class="which" onKeyDown=${scopePanel.onKeyDown}><${ScopePanel} choose=${askCollections} /></div>`}
     ${
       situation.isOpen &&
@@ -111,7 +111,7 @@ export function Composer() {
     ${
       isRunning
         ? html`<button key="stop" type="button" onClick=${() => focusAfter(stopAsking)}>${t("ask_stop")}</button>`
-        : html`<button key="send" class="primary" disabled=${!question.trim() || !collection || isConditionInvalid || awaitedThread !== ""}>${awaitedThread ? t("loading") : labelFor("screen", "ask")}</button>`
+        : html`<button key="send" class="primary" disabled=${!question.trim() || !collection || problem !== "" || awaitedThread !== ""}>${awaitedThread ? t("loading") : labelFor("screen", "ask")}</button>`
     }
   </form>`;
 }

@@ -72,11 +72,13 @@ export function changeCollections(collections) {
  */
 export const checkScope = (collections, part) => post("/selection", { collections, only: part });
 
-/** Show the scope, unless it is everything in one collection, and a button to ask everything. */
-export function ScopeLine() {
+/**
+ * Show the scope, unless it is everything in one collection, and a button to ask everything.
+ * @param {{ problem: string }} props why its condition cannot be used
+ */
+export function ScopeLine({ problem }) {
   const part = useSignal(scope);
   const words = describeScope(useSignal(collectionNames), part);
-  const problem = useSignal(conditionProblem);
   const isFull = !part.documents.length && !part.folders.length && !part.where;
   return (
     words &&
