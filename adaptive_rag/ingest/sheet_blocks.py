@@ -11,7 +11,7 @@ DATE = re.compile(r"\d{4}-\d\d-\d\d.*|\d{1,2}([-/.])(?:\d{1,2}|[A-Za-z]{3,9})\1\
 """A date such as "2025-03-01", "1/3/2025" or "1-Mar-25"."""
 # A number, but not a year or a name such as "Q1": these may be column names, other numbers are not.
 _NUMBER = re.compile(
-    r"(?!(?:18|19|20)\d\d[⁰¹²³⁴-⁹]*$)[^\w]*\d[\d.,\s]*[\W⁰¹²³⁴-⁹]*|"
+    r"(?!(?:18|19|20)\d\d[⁰¹²³⁴-⁹]*$)[^\w]*\d[\d.,\s]*+[\W⁰¹²³⁴-⁹]*|"
     r"\d{1,2}:\d\d.*|[$€£¥] ?\d[\d.,]* ?[A-Za-z]{1,3}"
 )
 # In rows: a table that begins this far above or below its neighbour is separate from it.

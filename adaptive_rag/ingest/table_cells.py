@@ -11,6 +11,8 @@ from adaptive_rag.text.tables import EMPTY_CELL, is_row, names_columns, write_ro
 
 # HTML's limit for "colspan". Its limit for "rowspan" is higher, but no table is known to need more.
 _MAX_SPAN = 1000
+# Beyond this many columns, a cell covers one place: stacked spans would make each row longer than the last.
+_MAX_COVERED = 1000
 # In characters: longer cells mean that the table only lays out prose.
 _MAX_CELL_LENGTH = 400
 # In characters: a longer text in a first row is not a column name.
@@ -91,8 +93,9 @@ class Rows:
         for cell in cells:
             add_spanning()
             text = cell.text()
-            for _ in range(cell.columns):
-                if cell.rows > 1:
+            is_far = len(row) >= _MAX_COVERED
+            for _ in range(1 if is_far else cell.columns):
+                if cell.rows > 1 and not is_far:
                     still_spanning[len(row)] = cell.rows - 1, text
                 row.append(text)
         add_spanning()

@@ -12,6 +12,7 @@ from openpyxl.styles import Font
 from adaptive_rag import AdaptiveRAG
 from adaptive_rag.ingest import extract_text, split
 from adaptive_rag.ingest.number_formats import show_number
+from adaptive_rag.ingest.sheet_blocks import is_number
 from tests.ingest.made_office import MC, A, C, R, add_parts, change_parts, chart, diagram
 from tests.ingest.spans import checked_chunks, texts
 
@@ -486,3 +487,9 @@ def test_a_sheet_that_is_a_chart_is_read(tmp_path, book):
     source = extract_text(path)
     assert texts(source)[-1] == "Sales\n– | 2024\nSpring | 310"
     assert source.notes == ()
+
+
+def test_a_long_cell_is_told_from_a_number_in_linear_time():
+    started = time.process_time()
+    assert not is_number("1" + "." * 100_000 + "x") and is_number("1." + " " * 100_000)
+    assert time.process_time() - started < 5

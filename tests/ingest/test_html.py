@@ -246,3 +246,9 @@ def test_many_rules_and_many_paragraphs_are_read_in_bounded_time():
     start = time.process_time()
     write_html(f"<style>{rules}</style>{page}", TextBuilder())
     assert time.process_time() - start < 5
+
+
+def test_stacked_spans_do_not_make_each_row_longer_than_the_last(read_file):
+    row = "<tr>" + '<td colspan="1000" rowspan="1000">x</td>' * 5 + "</tr>"
+    text = read_file("a.html", f"<p>Prices</p><table>{row * 50}</table>").text
+    assert max(map(len, text.split("\n"))) < 10_000
