@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help install test nightly lint types check demo studio results answers reader calls recipes bench campaigns fuzz-questions fuzz-server kill-ray kill-bucket page-checks screenshots clean
+.PHONY: help install test nightly lint types check demo studio results answers reader router calls recipes bench campaigns fuzz-questions fuzz-server kill-ray kill-bucket page-checks screenshots clean
 DATA ?= ../shared/data
 REPLIES ?= ../shared/replies
 SETS = factual_squad analytical_clapnq contextual_sharc opinion_perspectrum mixed_mtrag
@@ -56,6 +56,9 @@ reader: ## Train the reader, measure it and write it to build/reader (hours; the
 	python -m training.reader.calibrate build/reader --sources $(SOURCES)
 	python -m training.reader.export build/reader --calibration build/reader/calibration.json
 	python -m benchmarks.reader --sources $(SOURCES) --reader onnx:build/reader/reader.onnx
+
+router: ## Train the router and write it to build/router (a quarter of an hour on two cores)
+	python -m training.router build/router --data $(DATA)
 
 calls: ## Measure which of a chat model's calls pay, with recorded plans in REPLIES
 	python -m benchmarks.calls $(addprefix $(DATA)/,$(SETS)) --replies $(REPLIES) --plot docs/calls.png

@@ -77,7 +77,7 @@ def classify(state: State, runtime: Runtime[Context], routes: Collection[str] = 
     # A thread stores the user's own words together with the profile of that time; only the words are needed.
     own_words = without_surrogates(state.get("user_context") or "").removesuffix(state.get("profile", ""))
     user_context = join_context(own_words, profile)
-    analysis = _analyse(question, user_context, history, context, situated=bool(own_words))
+    analysis = _analyse(question, user_context, history, context)
     small_talk = partial(reply_to_small_talk, question, source, situated=bool(own_words))
     recognised = attempt("small talk", small_talk, None) if context.uses("analysis") else None
     reply, kind = recognised or ("", "")
@@ -150,10 +150,8 @@ _FRESH: dict[str, Any] = {
 }
 
 
-def _analyse(
-    question: str, user_context: str, history: Sequence[Turn], context: Context, *, situated: bool
-) -> QueryAnalysis:
-    """Return the router's analysis, adjusted by the question's wording where the router was unsure.
+def _analyse(question: str, user_context: str, history: Sequence[Turn], context: Context) -> QueryAnalysis:
+    """Return the router's analysis, adjusted by the question's wording where it has no context.
 
     Several questions in one that all ask for a fact are factual: each of them is answered for itself.
     """
@@ -171,7 +169,7 @@ def _analyse(
     parts = attempt("parts", partial(split_question, question), [question])
     if analysis["type"] != "factual" and len(parts) > 1 and all(_may_be_factual(route(p)) for p in parts):
         return with_type(analysis, "factual", "local", say("parts_ask_for_facts"))
-    return adjust_by_wording(analysis, question, user_context, history, routing, situated=situated)
+    return adjust_by_wording(analysis, question, user_context, history, routing)
 
 
 def _may_be_factual(analysis: QueryAnalysis) -> bool:

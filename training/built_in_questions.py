@@ -18,7 +18,7 @@ from typing import Any
 
 from adaptive_rag.analysis.learning import BUILT_IN
 from adaptive_rag.state import ROUTED_TYPES
-from training.router import EXAMPLES, read_questions
+from training.router_questions import EXAMPLES, read_questions
 
 # Number of questions of each type from each of the two sources.
 PER_TYPE = 113

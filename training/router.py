@@ -1,315 +1,246 @@
-"""Fits the question router and writes its weights: python -m training.router --data PATH.
+"""Trains the question router: python -m training.router OUT --data PATH.
 
 PATH contains `classification/classification.jsonl`, of which only the train split is read. The other sources
 are `router_examples.jsonl` in this folder, which was written for the router, and the typed questions of the
-reader's train part (`training/reader`), about single passages and about document sets. Training needs
-scikit-learn; the router itself needs only NumPy.
+reader's train part (`training/reader`), about single passages and about document sets. OUT receives
+`router.onnx`. Takes a quarter of an hour on two cores, and needs `pip install torch onnx onnxscript` in
+addition to the package.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
+import hashlib
 import random
-from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-import scipy.linalg
-import scipy.sparse as sp
-from numpy.typing import NDArray
-from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import StratifiedKFold
+import onnxruntime
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 
-from adaptive_rag.analysis.features import KINDS, extract_features, find_kind
 from adaptive_rag.analysis.parse import parse_question
-from adaptive_rag.analysis.router import WEIGHTS, embed_questions
+from adaptive_rag.analysis.router import INPUTS, NETWORK, OUTPUTS, QuestionEncoder
 from adaptive_rag.state import ROUTED_TYPES
-from adaptive_rag.text.vectors import softmax
-from training.reader.examples import read_lines, read_split
-from training.reader.found import read_asked
+from training.reader.encoder import WIDTH, Encoder, load_embedding_model
+from training.reader.export import write_quantized
+from training.router_questions import Row, asked_questions, load_rows
 
-EXAMPLES = Path(__file__).parent / "router_examples.jsonl"
-FAMILIES = ("words", "shapes", "letters", "form")
-# Minimum number of questions with a feature.
-MIN_QUESTIONS = {"words": 2, "shapes": 2, "letters": 4, "form": 2}
-# The weight of each family, chosen by cross-validation on the training data.
-SCALES = {"words": 1.5, "shapes": 3.0, "letters": 2.0, "form": 1.0, "embedding": 2.0, "by kind": 1.5}
-# Inverse strength of the regularization.
-INVERSE_PENALTY = 0.8
-# Number of directions of the training questions that are used; more have no effect.
-RANK = 1000
-# Weights of our own questions, which are simpler than those of other people and would otherwise dominate. The
-# weight is higher in the first person, where there are hardly any others.
-WEIGHT_OF_PLAIN_EXAMPLES, WEIGHT_OF_FIRST_PERSON_EXAMPLES = 0.25, 0.6
-# Groups of questions with one form and many topics. They teach the form, but are too similar for a higher
-# weight.
+EPOCHS, BATCH = 4, 32
+# Learning rates of the encoder and of the head, the number of steps with a rising rate, the weight decay, and
+# the decay of the moving average of the weights.
+RATE, RATE_OF_HEAD, WARM_UP, WEIGHT_DECAY, EMA = 5e-5, 5e-4, 50, 0.01, 0.99
+LABEL_SMOOTHING, DROPOUT = 0.05, 0.1
+# How often a question counts in an epoch; for a value below 1, this share of the questions is drawn. Those of
+# other people count most. Questions in the first person count more than our others, since there are few.
+COUNTS = {"public": 2.5, "read": 0.5, "asked": 0.25, "own": 0.625}
+COUNT_IN_FIRST_PERSON, COUNT_OF_PATTERNED = 1.5, 0.3
+# Groups of our questions with one form and many topics, which teach the form.
 PATTERNED = ("asked for views", "asked for a fact", "asked to explain")
-WEIGHT_OF_PATTERNED_EXAMPLES = 0.12
-# The first-person questions were written in three batches by one author and are more similar than those of
-# different people, so their temperature is raised by this factor. Set by hand, after the calibration on the
-# first-person slice had been seen; see docs/routing.md.
-FIRST_PERSON_SOFTENING = 1.25
-# The batches in which our first-person questions were written.
-BATCHES = ("first person 1", "first person 2", "first person 3")
-
-# How many questions about single passages are drawn, by type and by whether they have the asker's situation.
-READ_EXAMPLES = {
-    ("factual", False): 800, ("factual", True): 100,
-    ("analytical", False): 500, ("analytical", True): 60,
-    ("opinion", False): 500,
-    ("contextual", False): 346, ("contextual", True): 900,
-}  # fmt: skip
-WEIGHT_OF_READ_EXAMPLES = 0.2
-# The weight of questions about document sets. At .2, those about real documents are routed .01 better, and
-# dev .008 worse.
-WEIGHT_OF_ASKED_EXAMPLES = 0.1
-
-Array = NDArray[Any]
-Row = dict[str, Any]
+FIRST_PERSON = frozenset("i me my mine myself".split())
+# The share of the questions that get a slip of the keyboard in each epoch.
+SLIPS = 0.1
+# One public question in so many is not trained on: these and the questions about document sets of the
+# reader's development part determine the temperature.
+HELD_OUT = 10
 
 
-def load_rows(data: Path) -> list[Row]:
-    """Return the train split and our own examples."""
-    lines = (data / "classification" / "classification.jsonl").read_text("utf-8").splitlines()
-    rows = [json.loads(line) for line in lines]
-    train = [{**row, "type": row["type"].lower()} for row in rows if row["split"] == "train"]
-    own = [json.loads(line) for line in EXAMPLES.read_text("utf-8").splitlines()]
-    return [
-        *train,
-        *({**row, "source": "own"} for row in own),
-        *draw_read_questions(),
-        *asked_questions("train"),
-    ]
+@dataclass(frozen=True)
+class Example:
+    """A question with its label, and with how often it counts."""
+
+    row: Row
+    count: float
+
+    @property
+    def label(self) -> int:
+        """The index of its type."""
+        return ROUTED_TYPES.index(self.row["type"])
 
 
-def asked_questions(part: str) -> Iterator[Row]:
-    """Yield the questions about document sets of a part of the reader's examples."""
-    for row in read_asked(part):
-        yield {"text": row["q"], "type": row["type"], "user_context": row["sit"], "source": "asked"}
+class Network(nn.Module):
+    """Scores a question for each type, by the mean of the states of its tokens."""
+
+    def __init__(self, encoder: Encoder) -> None:
+        super().__init__()
+        self.encoder, self.head = encoder, nn.Linear(WIDTH, len(ROUTED_TYPES))
+        self.dropout = nn.Dropout(DROPOUT)
+        nn.init.zeros_(self.head.weight)
+        nn.init.zeros_(self.head.bias)
+
+    def forward(self, ids: Tensor, types: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
+        """Return the vectors of questions (n, width), and their scores (n, 4)."""
+        states = self.encoder(ids, types, mask)
+        weights = mask[..., None].to(states.dtype)
+        vectors = (states * weights).sum(1) / weights.sum(1)
+        return vectors, self.head(self.dropout(vectors))
 
 
-def read_questions(part: str) -> Iterator[Row]:
-    """Yield the typed questions about single passages of a part of the reader's examples."""
-    sets = set(read_split()[part])
-    for row in read_lines():
-        for question in row["qa"] if row["set"] in sets else ():
-            if query_type := question.get("type"):
-                context = question.get("sit") or ""
-                yield {
-                    "text": question["q"], "type": query_type, "user_context": context, "source": "read",
-                }  # fmt: skip
+class Batches:
+    """Turns questions into tensors."""
 
+    def __init__(self) -> None:
+        self._encoder = QuestionEncoder()
 
-def draw_read_questions() -> Iterator[Row]:
-    """Yield a sample of the questions about passages of the train part; its sizes are `READ_EXAMPLES`."""
-    groups = defaultdict[tuple[str, bool], list[Row]](list)
-    for row in read_questions("train"):
-        groups[row["type"], bool(row["user_context"])].append(row)
-    draw = random.Random(5)
-    for group, count in READ_EXAMPLES.items():
-        yield from draw.sample(groups[group], count)
-
-
-@dataclass
-class Questions:
-    """Questions as features, vectors, kinds and labels."""
-
-    rows: Sequence[Row]
-    features: list[dict[str, dict[str, float]]] = field(init=False)
-    vectors: Array = field(init=False)
-    kinds: Array = field(init=False)
-    labels: Array = field(init=False)
-
-    def __post_init__(self) -> None:
-        parsed = [
-            parse_question(row["text"], row.get("user_context", ""), row.get("history", ()))
-            for row in self.rows
+    def tensors(self, rows: Sequence[Row]) -> tuple[Tensor, ...]:
+        """Return the ids, types and mask of questions, each (n, tokens)."""
+        encoded = [
+            self._encoder.encode(parse_question(row["text"]).full_text, row.get("user_context") or "")
+            for row in rows
         ]
-        self.features = [extract_features(question) for question in parsed]
-        self.vectors = embed_questions(parsed)
-        self.kinds = np.array([find_kind(features["form"]) for features in self.features])
-        self.labels = np.array([ROUTED_TYPES.index(row["type"]) for row in self.rows])
-
-    @property
-    def first_person(self) -> Array:
-        """Whether each question is in the first person singular."""
-        return np.array(["first person" in features["form"] for features in self.features])
-
-    @property
-    def own(self) -> Array:
-        """Whether each question is one of ours rather than one of other people."""
-        return np.array([row.get("source") in ("own", "read", "asked") for row in self.rows])
-
-    @property
-    def weights(self) -> Array:
-        """The weight of each question in training."""
-        pairs = zip(self.rows, self.first_person.tolist(), strict=True)
-        return np.array([_weight(row, is_first_person=first_person) for row, first_person in pairs])
+        longest = max(len(ids) for ids, _ in encoded)
+        arrays = np.zeros((3, len(rows), longest), dtype=np.int64)
+        for index, (ids, types) in enumerate(encoded):
+            arrays[:, index, : len(ids)] = ids, types, [1] * len(ids)
+        return tuple(torch.from_numpy(arrays))
 
 
-def _weight(row: Row, *, is_first_person: bool) -> float:
-    if row.get("source") == "asked":
-        return WEIGHT_OF_ASKED_EXAMPLES
-    if row.get("source") == "read":
-        return WEIGHT_OF_READ_EXAMPLES
-    if row.get("source") != "own":
-        return 1.0
+def count_of(row: Row) -> float:
+    """Return how often a question counts in an epoch."""
+    if row["source"] != "own":
+        return COUNTS[row["source"]]
     if row.get("group") in PATTERNED:
-        return WEIGHT_OF_PATTERNED_EXAMPLES
-    return WEIGHT_OF_FIRST_PERSON_EXAMPLES if is_first_person else WEIGHT_OF_PLAIN_EXAMPLES
+        return COUNT_OF_PATTERNED
+    is_first_person = not FIRST_PERSON.isdisjoint(parse_question(row["text"]).words)
+    return COUNT_IN_FIRST_PERSON if is_first_person else COUNTS["own"]
 
 
-@dataclass
-class Space:
-    """The features of the training questions, and the directions in which the questions differ most."""
-
-    questions: Questions
-    names: dict[str, list[str]] = field(init=False)
-    importance: dict[str, Array] = field(init=False)
-    matrices: dict[str, Any] = field(init=False)
-    directions: Array = field(init=False)
-    coordinates: Array = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.names, self.importance, self.matrices = {}, {}, {}
-        gram = np.zeros((len(self.questions.rows),) * 2, dtype=np.float32)
-        for family in FAMILIES:
-            self._select_features(family)
-            matrix = self._matrix(family)
-            self.matrices[family] = matrix
-            gram += SCALES[family] ** 2 * (matrix @ matrix.T).toarray()
-        similarity = self.questions.vectors @ self.questions.vectors.T
-        same_kind = self.questions.kinds[:, None] == self.questions.kinds[None, :]
-        gram += similarity * (SCALES["embedding"] ** 2 + SCALES["by kind"] ** 2 * same_kind)
-        last = len(gram) - 1
-        values, vectors = scipy.linalg.eigh(gram, subset_by_index=[max(last - RANK + 1, 0), last])
-        self.directions = vectors / np.sqrt(np.maximum(values, 1e-6))
-        self.coordinates = gram @ self.directions
-
-    def _select_features(self, family: str) -> None:
-        counts = Counter(name for features in self.questions.features for name in features[family])
-        names = sorted(name for name, count in counts.items() if count >= MIN_QUESTIONS[family])
-        total = len(self.questions.rows)
-        rarity = [np.log((1 + total) / (1 + counts[name])) + 1 for name in names]
-        self.names[family] = names
-        # In half precision, like the file of the weights, so that training uses the values of the router.
-        importance = np.ones(len(names)) if family == "form" else np.array(rarity)
-        self.importance[family] = importance.astype(np.float16)
-
-    def _matrix(self, family: str) -> Any:
-        columns_of = {name: column for column, name in enumerate(self.names[family])}
-        rows, columns, values = [], [], []
-        for row, features in enumerate(self.questions.features):
-            present = [name for name in features[family] if name in columns_of]
-            if not present:
-                continue
-            row_columns = np.array([columns_of[name] for name in present])
-            row_values = np.array([features[family][name] for name in present], dtype=np.float32)
-            row_values *= self.importance[family][row_columns].astype(np.float32)
-            if family != "form":
-                row_values /= np.linalg.norm(row_values)
-            rows += [row] * len(row_columns)
-            columns += row_columns.tolist()
-            values += row_values.tolist()
-        shape = (len(self.questions.rows), len(columns_of))
-        return sp.csr_matrix((np.array(values, dtype=np.float32), (rows, columns)), shape=shape)
+def draw_epoch(examples: Sequence[Example], draw: random.Random) -> list[list[Example]]:
+    """Return the batches of an epoch, each of questions of similar length."""
+    chosen = [example for example in examples if draw.random() < example.count]
+    draw.shuffle(chosen)
+    batches = list[list[Example]]()
+    for start in range(0, len(chosen), 20 * BATCH):
+        similar = sorted(chosen[start : start + 20 * BATCH], key=lambda example: len(example.row["text"]))
+        some = [similar[first : first + BATCH] for first in range(0, len(similar), BATCH)]
+        draw.shuffle(some)
+        batches += some
+    return batches
 
 
-def fit(space: Space, train: Array) -> LogisticRegression:
-    """Fit the linear model on some of the questions."""
-    questions = space.questions
-    model = LogisticRegression(C=INVERSE_PENALTY, max_iter=300, tol=1e-3)
-    return model.fit(
-        space.coordinates[train], questions.labels[train], sample_weight=questions.weights[train]
+def slip(row: Row, draw: random.Random) -> Row:
+    """Return a question with a slip of the keyboard: a letter is missing, doubled or swapped."""
+    text = row["text"]
+    position = draw.randrange(1, max(2, len(text) - 1))
+    head, letter, tail = text[:position], text[position : position + 1], text[position + 1 :]
+    return {
+        **row,
+        "text": draw.choice([head + tail, head + 2 * letter + tail, head + tail[:1] + letter + tail[1:]]),
+    }
+
+
+def train(examples: Sequence[Example], batches: Batches, seed: int = 1) -> Network:
+    """Train the network on the examples, and return the moving average of its weights."""
+    torch.manual_seed(seed)
+    draw = random.Random(seed)
+    network = Network(load_embedding_model())
+    mean = AveragedModel(network, multi_avg_fn=get_ema_multi_avg_fn(EMA))
+    optimizer = torch.optim.AdamW(
+        [
+            {"params": network.encoder.parameters(), "lr": RATE, "weight_decay": WEIGHT_DECAY},
+            {"params": network.head.parameters(), "lr": RATE_OF_HEAD},
+        ]
     )
+    plan = [batch for _ in range(EPOCHS) for batch in draw_epoch(examples, draw)]
+    rate = torch.optim.lr_scheduler.LambdaLR(
+        optimizer, lambda step: min((step + 1) / WARM_UP, 1 - step / len(plan))
+    )
+    network.train()
+    for step, batch in enumerate(plan):
+        rows = [slip(example.row, draw) if draw.random() < SLIPS else example.row for example in batch]
+        losses = functional.cross_entropy(
+            network(*batches.tensors(rows))[1],
+            torch.tensor([example.label for example in batch]),
+            reduction="none",
+            label_smoothing=LABEL_SMOOTHING,
+        )
+        loss = (losses * torch.tensor([max(1.0, example.count) for example in batch])).mean()
+        optimizer.zero_grad()
+        loss.backward()  # type: ignore[no-untyped-call]
+        nn.utils.clip_grad_norm_(network.parameters(), 1.0)
+        optimizer.step()
+        rate.step()
+        mean.update_parameters(network)
+        if step % 100 == 99:
+            sys.stdout.write(f"step {step + 1} of {len(plan)}: loss {loss.item():.3f}\n")
+            sys.stdout.flush()
+    trained: Network = mean.module
+    return trained.eval()
 
 
-def predict_held_out(space: Space, folds: int = 5) -> Array:
-    """Score every question with a model that was not trained on it; shape (n, 4)."""
-    questions = space.questions
-    scores = np.zeros((len(questions.rows), len(ROUTED_TYPES)))
-    strata = [f"{row['type']} {row['source']} {row.get('group', '')}" for row in questions.rows]
-    # A stratum with fewer questions than folds cannot be divided among them.
-    sizes = Counter(strata)
-    strata = [stratum if sizes[stratum] >= folds else "few" for stratum in strata]
-    splitter = StratifiedKFold(folds, shuffle=True, random_state=1)
-    for train, test in splitter.split(space.coordinates, strata):
-        scores[test] = fit(space, train).decision_function(space.coordinates[test])
+@torch.no_grad()
+def predict(network: Network, rows: Sequence[Row], batches: Batches) -> np.ndarray:
+    """Return the scores of questions (n, 4)."""
+    order = sorted(range(len(rows)), key=lambda index: len(rows[index]["text"]))
+    scores = np.zeros((len(rows), len(ROUTED_TYPES)))
+    for start in range(0, len(order), 2 * BATCH):
+        indices = order[start : start + 2 * BATCH]
+        scores[indices] = network(*batches.tensors([rows[index] for index in indices]))[1].numpy()
     return scores
 
 
-def predict_other_batches(space: Space) -> tuple[Array, Array]:
-    """Score first-person questions with models that were trained on those of the other batches only.
-
-    Questions of one batch are similar, so this is closer to questions of other people than a random split.
-    """
-    questions = space.questions
-    scores, labels = [], []
-    for batch in BATCHES:
-        test = np.array([row.get("group") == batch for row in questions.rows]) & questions.first_person
-        model = fit(space, np.flatnonzero(~test))
-        scores.append(model.decision_function(space.coordinates[test]))
-        labels.append(questions.labels[test])
-    return np.vstack(scores), np.concatenate(labels)
-
-
-def find_temperature(scores: Array, labels: Array) -> float:
-    """Return the temperature with the smallest log loss."""
+def find_temperature(scores: np.ndarray, labels: np.ndarray) -> float:
+    """Return the temperature with the smallest log loss (Guo et al., 2017)."""
 
     def loss(temperature: float) -> float:
-        probabilities = softmax(scores / temperature)[np.arange(len(labels)), labels]
-        return float(-np.log(np.maximum(probabilities, 1e-12)).mean())
+        tempered = scores / temperature
+        chosen = tempered[np.arange(len(labels)), labels]
+        return float((np.logaddexp.reduce(tempered, axis=1) - chosen).mean())
 
-    return float(min(np.arange(0.5, 3.0, 0.05), key=loss))
+    return round(float(min(np.arange(0.3, 3.0, 0.05), key=loss)), 2)
 
 
-def write(space: Space, model: LogisticRegression, facts: dict[str, Any], path: Path) -> None:
-    """Write the weights as plain arrays."""
-    dual = space.directions @ model.coef_.T
-    arrays: dict[str, Array] = {"bias": model.intercept_.astype(np.float32)}
-    for family in FAMILIES:
-        weights = SCALES[family] ** 2 * (space.matrices[family].T @ dual)
-        arrays[f"{family}.names"] = np.frombuffer("\n".join(space.names[family]).encode(), dtype=np.uint8)
-        arrays[f"{family}.importance"] = space.importance[family]
-        arrays[f"{family}.weights"] = weights.astype(np.float16)
-    vectors, kinds = space.questions.vectors, space.questions.kinds
-    shared = SCALES["embedding"] ** 2 * (vectors.T @ dual)
-    by_kind = [
-        SCALES["by kind"] ** 2 * (vectors[kinds == kind].T @ dual[kinds == kind])
-        for kind in range(len(KINDS))
-    ]
-    arrays["embedding"] = np.array([shared + weights for weights in by_kind], dtype=np.float16)
-    text = json.dumps({"families": FAMILIES, **facts}, sort_keys=True)
-    arrays["facts"] = np.frombuffer(text.encode(), dtype=np.uint8)
-    np.savez(path, **arrays)
+def export(network: Network, file: Path, temperature: float, batches: Batches) -> None:
+    """Write the network with its temperature as ONNX with int8 weights, and compare both."""
+    inputs = batches.tensors([{"text": "How does it work?"}, {"text": "Who wrote the second of them?"}])
+    questions, tokens = (torch.export.Dim(name, min=2) for name in ("questions", "tokens"))
+    shapes = ({0: questions, 1: tokens},) * len(INPUTS)
+    write_quantized(network, inputs, (INPUTS, OUTPUTS), shapes, file, {"temperature": str(temperature)})
+    session, largest = onnxruntime.InferenceSession(str(file)), 0.0
+    for text in ("Who?", "How should I prepare for the exam in spring?", "why " * 60):
+        row = batches.tensors([{"text": text}])
+        _, scores = session.run(
+            list(OUTPUTS), {name: tensor.numpy() for name, tensor in zip(INPUTS, row, strict=True)}
+        )
+        expected = predict(network, [{"text": text}], batches)
+        largest = max(largest, float(np.abs(scores - expected).max()))
+    digest = hashlib.sha256(file.read_bytes()).hexdigest()
+    sys.stdout.write(
+        f"{file}: {file.stat().st_size / 1e6:.1f} MB, largest difference of a score {largest:.3f}. "
+        f"To use it, copy it to {NETWORK} and set NETWORK_SHA256 beside it to {digest}\n"
+    )
 
 
 def main() -> None:
-    """Fit and calibrate the router, and write its weights."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    """Train and calibrate the router, and write its network."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("out", type=Path)
     parser.add_argument("--data", type=Path, required=True, help="folder with classification/")
-    parser.add_argument("--out", type=Path, default=WEIGHTS)
-    arguments = parser.parse_args()
-    space = Space(Questions(load_rows(arguments.data)))
-    others = ~space.questions.own
-    held_out = predict_held_out(space)
-    temperature = find_temperature(held_out[others], space.questions.labels[others])
-    first_person = max(find_temperature(*predict_other_batches(space)), temperature)
-    facts = {
-        "temperature": round(temperature, 2),
-        "first_person_temperature": round(first_person * FIRST_PERSON_SOFTENING, 2),
-        "trained_on": int(others.sum()),
-        "own_examples": int((~others).sum()),
-    }
-    right = held_out.argmax(axis=1) == space.questions.labels
-    print(f"cross-validated accuracy: {right[others].mean():.3f}, on our own {right[~others].mean():.3f}")
-    print(facts)
-    write(space, fit(space, np.arange(len(others))), facts, arguments.out)
-    print(f"{arguments.out}: {arguments.out.stat().st_size / 1e6:.2f} MB")
+    options = parser.parse_args()
+    options.out.mkdir(parents=True, exist_ok=True)
+    rows = load_rows(options.data)
+    public = [row for row in rows if row["source"] == "public"]
+    held_out = public[::HELD_OUT]
+    del public[::HELD_OUT]
+    kept = [*public, *(row for row in rows if row["source"] != "public")]
+    batches = Batches()
+    network = train([Example(row, count_of(row)) for row in kept], batches)
+    torch.save(network.state_dict(), options.out / "router.pt")
+    calibration = [*held_out, *asked_questions("development")]
+    scores = predict(network, calibration, batches)
+    labels = np.array([ROUTED_TYPES.index(row["type"]) for row in calibration])
+    temperature = find_temperature(scores, labels)
+    is_right = scores.argmax(axis=1) == labels
+    sys.stdout.write(
+        f"trained on {len(kept)} questions; accuracy on those held out: public "
+        f"{is_right[: len(held_out)].mean():.3f}, all {is_right.mean():.3f}; temperature {temperature}\n"
+    )
+    export(network, options.out / "router.onnx", temperature, batches)
 
 
 if __name__ == "__main__":

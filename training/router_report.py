@@ -27,7 +27,7 @@ from adaptive_rag.analysis import UNSURE_THRESHOLD, analyse_batch, forget
 from adaptive_rag.analysis.learning import QuestionLine, learn_from
 from adaptive_rag.analysis.router import learned_file
 from adaptive_rag.state import ROUTED_TYPES, RoutedType
-from training.router import asked_questions, load_rows, read_questions
+from training.router_questions import asked_questions, load_rows, read_questions
 
 Row = dict[str, Any]
 Array = NDArray[Any]

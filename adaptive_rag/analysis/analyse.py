@@ -9,9 +9,8 @@ import numpy as np
 from adaptive_rag.analysis import lexicon as lx
 from adaptive_rag.analysis.ontology import Ontology
 from adaptive_rag.analysis.parse import ParsedQuestion, parse_question
-from adaptive_rag.analysis.router import Floats, embed_questions, load_learned, load_router
+from adaptive_rag.analysis.router import Floats, load_learned, load_router
 from adaptive_rag.analysis.traits import find_entities, find_intent, measure_complexity
-from adaptive_rag.models.onnx import Vectors
 from adaptive_rag.state import ROUTED_TYPES, Phrase, QueryAnalysis, Turn
 from adaptive_rag.text.phrases import join_reasons, say
 from adaptive_rag.text.vectors import softmax
@@ -54,8 +53,7 @@ def analyse(
         learned: the file with the weights learned from use; by default the user's own.
     """
     parsed = parse_question(question, user_context, history)
-    [vector] = embed_questions([parsed])
-    return _analyse_parsed(parsed, vector, ontology, (threshold, low_confidence), learned)
+    return _analyse_parsed(parsed, ontology, (threshold, low_confidence), learned)
 
 
 def analyse_batch(
@@ -67,22 +65,21 @@ def analyse_batch(
     threshold: float = UNSURE_THRESHOLD,
     low_confidence: float = 0.0,
 ) -> list[QueryAnalysis]:
-    """Analyse several questions, which are embedded together."""
+    """Analyse several questions."""
     contexts, turns = user_contexts or [""] * len(questions), histories or [()] * len(questions)
     parsed = [parse_question(*item) for item in zip(questions, contexts, turns, strict=True)]
-    pairs = zip(parsed, embed_questions(parsed), strict=True)
-    limits = (threshold, low_confidence)
-    return [_analyse_parsed(question, vector, ontology, limits) for question, vector in pairs]
+    return [_analyse_parsed(question, ontology, (threshold, low_confidence)) for question in parsed]
 
 
 def _analyse_parsed(
     question: ParsedQuestion,
-    vector: Vectors,
     ontology: Ontology | None,
     limits: tuple[float, float],
     learned: Path | None = None,
 ) -> QueryAnalysis:
-    scores = load_router().score(question, vector, load_learned(learned)).total
+    routed = load_router().score(question.full_text, question.user_context)
+    weights = load_learned(learned)
+    scores = routed.total if weights is None else routed.total + weights.score(routed.vector)
     doubt, doubt_code = find_doubt(question.text, question.words)
     # A doubt moves the probabilities towards equal ones.
     probabilities = softmax(scores) * (1 - doubt) + doubt / len(scores)

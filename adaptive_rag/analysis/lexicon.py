@@ -8,8 +8,7 @@ def word_set(text: str) -> frozenset[str]:
 
 SINGULAR_FIRST = word_set("i me my mine myself")
 PLURAL_FIRST = word_set("we us our ours ourselves")
-POSSESSIVE_FIRST = word_set("my our mine ours")
-FIRST_PERSON = SINGULAR_FIRST | PLURAL_FIRST | POSSESSIVE_FIRST
+FIRST_PERSON = SINGULAR_FIRST | PLURAL_FIRST
 SECOND_PERSON = word_set("you your yours yourself")
 PRONOUNS = word_set("it its they them their theirs he him his she her hers")
 THIRD_PERSON = PRONOUNS | word_set("itself themselves himself herself")
@@ -71,15 +70,6 @@ VAGUE_NOUNS = word_set(
     "part process movie film book song show game story character author company product article report "
     "study city country team program law sauce recipe treatment disease test result results answer reason "
     "outcome"
-)
-# "the main difference", "the next step": these words pick out one of several things named before. "the gold
-# standard" is a name of its own.
-RELATIVE_WORDS = VAGUE_NOUNS | word_set(
-    "main major next previous current present final original initial early late average usual normal typical "
-    "common total overall full exact actual real true new old right wrong best worst better worse whole key "
-    "possible proposed expected required recommended alternative opposite different similar own big small "
-    "biggest cheapest closest earliest easiest fastest greatest hardest highest largest latest longest "
-    "lowest nearest newest oldest richest safest shortest simplest smallest strongest weakest youngest"
 )
 OPENERS = word_set("and but so also then ok okay interesting thanks oh hmm well yes no sure great right")
 

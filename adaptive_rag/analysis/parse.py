@@ -73,7 +73,7 @@ class References(NamedTuple):
 class ParsedQuestion(NamedTuple):
     """A question, cleaned and split into words, with its context.
 
-    `full_text` is `text` with abbreviations written out; it is what is split into words and embedded.
+    `full_text` is `text` with abbreviations written out; it is split into words, and the router reads it.
     """
 
     text: str
@@ -81,7 +81,6 @@ class ParsedQuestion(NamedTuple):
     words: tuple[str, ...]
     references: References
     user_context: str
-    context_words: frozenset[str]
     has_history: bool
     instruction_removed: bool
 
@@ -91,14 +90,12 @@ def parse_question(question: str, user_context: str = "", history: Sequence[Turn
     text, instruction_removed = _clean(question)
     full_text = write_out_abbreviations(text)
     words = tokenize(full_text)
-    context_words = (word for word in tokenize(user_context[:2000]) if len(word) > 2)
     return ParsedQuestion(
         text=text,
         full_text=full_text,
         words=tuple(words),
         references=find_references(words[:MAX_WORDS]),
         user_context=user_context,
-        context_words=frozenset(context_words) - lx.SHAPE_WORDS,
         has_history=any(turn["text"].strip() for turn in history),
         instruction_removed=instruction_removed,
     )

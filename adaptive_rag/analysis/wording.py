@@ -1,4 +1,4 @@
-"""Adjusts the type of a question by its wording if the router was unsure or had no context."""
+"""Adjusts the type of a question by its wording if the router had no context."""
 
 from __future__ import annotations
 
@@ -19,16 +19,11 @@ def adjust_by_wording(
     user_context: str,
     history: Sequence[Turn],
     routing: RoutingSettings,
-    *,
-    situated: bool,
 ) -> QueryAnalysis:
-    """Return the router's analysis, adjusted by the question's wording.
-
-    `situated`: the user describes their own situation, here or earlier.
-    """
-    if not history and not user_context:
-        analysis = attempt("wording", partial(avoid_contextual, analysis, question, routing), analysis)
-    return attempt("wording", partial(settle_by_wording, analysis, situated=situated), analysis)
+    """Return the router's analysis, adjusted by the question's wording if there is nothing else to go by."""
+    if history or user_context:
+        return analysis
+    return attempt("wording", partial(avoid_contextual, analysis, question, routing), analysis)
 
 
 def avoid_contextual(analysis: QueryAnalysis, question: str, routing: RoutingSettings) -> QueryAnalysis:
@@ -59,24 +54,6 @@ def avoid_contextual(analysis: QueryAnalysis, question: str, routing: RoutingSet
         },
         reason,
     )
-
-
-def settle_by_wording(analysis: QueryAnalysis, *, situated: bool) -> QueryAnalysis:
-    """Choose between the two types of a question that the router left open, by its wording.
-
-    A question that may be contextual is contextual if the user is `situated`, that is, describes their own
-    situation. "Consequences of the outage" does not ask for a fact, so between factual and analytical it is
-    analytical.
-    """
-    open_types = {analysis["type"], *analysis["alternatives"]}
-    if situated and "contextual" in analysis["alternatives"]:
-        reasons = (*analysis["reasons"], say("says_who_asks"))
-        return with_type(analysis, "contextual", "local", *reasons)
-    asks_no_fact = analysis["intent"] in ("conceptual", "comparison")
-    if open_types == {"factual", "analytical"} and analysis["type"] == "factual" and asks_no_fact:
-        analytical: QueryAnalysis = {**analysis, "type": "analytical", "alternatives": ["factual"]}
-        return with_reasons(analytical, say("asks_for_analysis"))
-    return analysis
 
 
 def with_type(analysis: QueryAnalysis, route: str, by: DecidedBy, *reasons: Phrase) -> QueryAnalysis:

@@ -129,7 +129,7 @@ def _analyse(
         low_confidence=routing.low_confidence,
     )
     return [
-        adjust_by_wording(result, text, context, history, routing, situated=bool(context))
+        adjust_by_wording(result, text, context, history, routing)
         for result, text, context, history in zip(results, texts, contexts, histories, strict=True)
     ]
 

@@ -94,14 +94,17 @@ def begin_run(out: Path, conditions: Mapping[str, Any], *, fresh: bool) -> dict[
 
 
 def code_digest() -> str:
-    """Return a digest of the code and data that affect answers or scores; those of reports are left out."""
+    """Return a digest of the code and data that affect answers or scores; those of reports are left out.
+
+    The networks are included by their digests, which are in the code.
+    """
     digest = hashlib.sha256()
     for root in _package_folders():
         for file in sorted(root.rglob("*")):
             parts = file.relative_to(root).parts
             if parts[0] in ("cli", "evaluation", "samples") and file.name not in ANSWER_MODULES:
                 continue
-            if file.suffix in (".py", ".md", ".npz", ".npy", ".json", ".toml", ".yaml") and file.is_file():
+            if file.suffix in (".py", ".md", ".npy", ".json", ".toml", ".yaml") and file.is_file():
                 digest.update("/".join(parts).encode() + b"\0" + file.read_bytes())
     return digest.hexdigest()[:16]
 

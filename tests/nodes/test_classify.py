@@ -50,7 +50,7 @@ def decided(update):
 def test_a_bare_pronoun_with_nothing_before_it_is_read_as_what_the_documents_are_about(source):
     update, _ = ask(source, "When was it founded?", model=False)
     chosen, _, why = decided(update)
-    assert (chosen, chosen_strategy(update)) == ("factual", "factual")
+    assert chosen == "factual"
     assert "no earlier conversation" in why
 
 

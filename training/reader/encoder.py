@@ -1,4 +1,4 @@
-"""The reader's network: an encoder, which starts as a cross-encoder for relevance, with small heads."""
+"""The networks that are trained: an encoder as in BERT, and the reader, which adds small heads."""
 
 from __future__ import annotations
 
@@ -13,15 +13,31 @@ from onnx import numpy_helper
 from torch import Tensor, nn
 from torch.nn import functional
 
-# The size of MiniLM-L12: layers, width, attention heads, inner width, vocabulary, positions.
-LAYERS, WIDTH, HEADS, INNER, WORDS, POSITIONS = 12, 384, 12, 1536, 30522, 512
+from adaptive_rag.models.onnx import find_minilm
+
+# The size of MiniLM: width, attention heads, inner width, vocabulary, positions; and the number of layers of
+# the reader, which starts as a cross-encoder for relevance, and of the embedding model.
+LAYERS, LAYERS_OF_EMBEDDING_MODEL = 12, 6
+WIDTH, HEADS, INNER, WORDS, POSITIONS = 384, 12, 1536, 30522, 512
 _EPSILON = 1e-12
 # Is added to the attention to padding.
 _MASKED = -1e4
-# The names of matrices in an ONNX file: in that of the cross-encoder, and in one that `export.py` wrote.
-_MATRIX, _EXPORTED = re.compile(r"onnx::MatMul_(\d+)_quantized"), re.compile(r"val_(\d+)_quantized")
+# The names of matrices in an ONNX file: in that of the cross-encoder, of the embedding model, and in one that
+# `export.py` wrote.
+_MATRIX, _EMBEDDING_MATRIX = re.compile(r"onnx::MatMul_(\d+)_quantized"), re.compile(r"val_(\d+)_q")
+_EXPORTED = re.compile(r"val_(\d+)_quantized")
 # The matrices of a layer, in the order in which they are applied.
 MATRICES = ("query", "key", "value", "out", "inner", "outer")
+_NAMES_IN_FILE = {
+    "query": "attention.self.query",
+    "key": "attention.self.key",
+    "value": "attention.self.value",
+    "out": "attention.output.dense",
+    "inner": "intermediate.dense",
+    "outer": "output.dense",
+}
+# The tables of vectors by their names in a file.
+_TABLES = {"word": "words", "position": "positions", "token_type": "types"}
 
 
 class Layer(nn.Module):
@@ -55,13 +71,13 @@ class Layer(nn.Module):
 
 
 class Encoder(nn.Module):
-    """BERT in the size of MiniLM-L12."""
+    """BERT in the size of MiniLM."""
 
-    def __init__(self) -> None:
+    def __init__(self, layers: int = LAYERS) -> None:
         super().__init__()
         self.words, self.positions = nn.Embedding(WORDS, WIDTH), nn.Embedding(POSITIONS, WIDTH)
         self.types, self.norm = nn.Embedding(2, WIDTH), nn.LayerNorm(WIDTH, eps=_EPSILON)
-        self.layers = nn.ModuleList(Layer() for _ in range(LAYERS))
+        self.layers = nn.ModuleList(Layer() for _ in range(layers))
 
     def forward(self, ids: Tensor, types: Tensor, mask: Tensor) -> Tensor:
         """Return the states (texts, tokens, width) of tokens; all three inputs are (texts, tokens)."""
@@ -108,34 +124,52 @@ class Reader(nn.Module):
 def load_cross_encoder(model: Path) -> Encoder:
     """Return the encoder of a quantized ms-marco-MiniLM-L-12-v2, without its pooler and classifier."""
     initializers = _read_initializers(model)
-    names_in_file = {
-        "query": "attention.self.query",
-        "key": "attention.self.key",
-        "value": "attention.self.value",
-        "out": "attention.output.dense",
-        "inner": "intermediate.dense",
-        "outer": "output.dense",
-    }
-    weights = {
-        f"{name}.weight": _dequantize(initializers, f"bert.embeddings.{name_in_file}_embeddings.weight")
-        for name, name_in_file in (("words", "word"), ("positions", "position"), ("types", "token_type"))
-    }
+    numbers = _matrix_numbers(initializers, _MATRIX)
+    matrices = (_dequantize(initializers, f"onnx::MatMul_{number}") for number in numbers)
+    tables = (_dequantize(initializers, f"bert.embeddings.{name}_embeddings.weight") for name in _TABLES)
+    return _load_encoder(Encoder(), initializers, "bert", tables, matrices)
+
+
+def load_embedding_model() -> Encoder:
+    """Return the encoder of the embedded all-MiniLM-L6-v2."""
+    model, _ = find_minilm()
+    initializers = _read_initializers(model)
+
+    def read(name: str) -> Tensor:
+        if name in initializers:
+            return torch.from_numpy(initializers[name].copy())
+        values = initializers[f"{name}_q"].astype(np.float32)
+        return torch.from_numpy(values * initializers[f"{name}_scale"])
+
+    matrices = (read(f"val_{number}") for number in _matrix_numbers(initializers, _EMBEDDING_MATRIX))
+    tables = (read(f"inner.embeddings.{name}_embeddings.weight") for name in _TABLES)
+    return _load_encoder(Encoder(LAYERS_OF_EMBEDDING_MODEL), initializers, "inner", tables, matrices)
+
+
+def _load_encoder(
+    encoder: Encoder,
+    initializers: Mapping[str, np.ndarray],
+    prefix: str,
+    tables: Iterable[Tensor],
+    matrices: Iterable[Tensor],
+) -> Encoder:
+    """Fill an encoder with the tables of words, positions and types, the matrices, and a file's arrays."""
+    weights = {f"{name}.weight": table for name, table in zip(_TABLES.values(), tables, strict=True)}
 
     def read(name: str, name_in_file: str) -> None:
         for kind in ("weight", "bias") if "LayerNorm" in name_in_file else ("bias",):
-            weights[f"{name}.{kind}"] = torch.from_numpy(initializers[f"bert.{name_in_file}.{kind}"].copy())
+            array = initializers[f"{prefix}.{name_in_file}.{kind}"]
+            weights[f"{name}.{kind}"] = torch.from_numpy(array.copy())
 
     read("norm", "embeddings.LayerNorm")
-    numbers = iter(_matrix_numbers(initializers, _MATRIX))
-    for layer in range(LAYERS):
-        prefix = f"encoder.layer.{layer}"
+    remaining = iter(matrices)
+    for layer in range(len(encoder.layers)):
+        name_in_file = f"encoder.layer.{layer}"
         for name in MATRICES:
-            matrix = _dequantize(initializers, f"onnx::MatMul_{next(numbers)}")
-            weights[f"layers.{layer}.{name}.weight"] = matrix.T.contiguous()
-            read(f"layers.{layer}.{name}", f"{prefix}.{names_in_file[name]}")
-        read(f"layers.{layer}.attention_norm", f"{prefix}.attention.output.LayerNorm")
-        read(f"layers.{layer}.norm", f"{prefix}.output.LayerNorm")
-    encoder = Encoder()
+            weights[f"layers.{layer}.{name}.weight"] = next(remaining).T.contiguous()
+            read(f"layers.{layer}.{name}", f"{name_in_file}.{_NAMES_IN_FILE[name]}")
+        read(f"layers.{layer}.attention_norm", f"{name_in_file}.attention.output.LayerNorm")
+        read(f"layers.{layer}.norm", f"{name_in_file}.output.LayerNorm")
     encoder.load_state_dict(weights)
     return encoder
 

@@ -13,13 +13,16 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
 import onnxruntime
 import torch
 from onnxruntime.quantization import QuantType, quantize_dynamic
+from torch import nn
 
 from adaptive_rag.models.reader import INPUTS, OUTPUTS
 from training.reader.encoder import Encoder, Reader
@@ -32,14 +35,42 @@ def export(out: Path, calibration: Path | None = None) -> None:
     reader.eval()
     texts, tokens, sentences = (torch.export.Dim(name, min=2) for name in ("texts", "tokens", "sentences"))
     shape = {0: texts, 1: tokens}
-    unquantized = out / "whole.onnx"
-    torch.onnx.export(
+    metadata = {}
+    if calibration:
+        metadata["calibration"] = json.dumps(json.loads(calibration.read_text("utf-8")))
+    write_quantized(
         reader,
         _random_inputs(2, 12, 3),
+        (INPUTS, OUTPUTS),
+        (shape, shape, shape, {0: texts, 1: sentences, 2: tokens}),
+        out / "reader.onnx",
+        metadata,
+    )
+    _compare(reader, out / "reader.onnx")
+    sys.stdout.write(f"{(out / 'reader.onnx').stat().st_size / 1e6:.1f} MB\n")
+
+
+def write_quantized(
+    network: nn.Module,
+    inputs: tuple[torch.Tensor, ...],
+    names: tuple[Sequence[str], Sequence[str]],
+    shapes: tuple[dict[int, Any], ...],
+    file: Path,
+    metadata: Mapping[str, str],
+) -> None:
+    """Write a network as ONNX with int8 weights.
+
+    `inputs` are an example, `names` those of inputs and outputs, and `shapes` the variable dimensions of each
+    input.
+    """
+    unquantized = file.with_suffix(".whole")
+    torch.onnx.export(
+        network,
+        inputs,
         str(unquantized),
-        input_names=list(INPUTS),
-        output_names=list(OUTPUTS),
-        dynamic_shapes=(shape, shape, shape, {0: texts, 1: sentences, 2: tokens}),
+        input_names=list(names[0]),
+        output_names=list(names[1]),
+        dynamic_shapes=shapes,
         external_data=False,
     )
     model = onnx.load(str(unquantized))
@@ -49,7 +80,7 @@ def export(out: Path, calibration: Path | None = None) -> None:
     # The range is reduced to 7 bits, since sums of 8 bits overflow on processors without VNNI.
     quantize_dynamic(
         unquantized,
-        out / "reader.onnx",
+        file,
         per_channel=True,
         reduce_range=True,
         weight_type=QuantType.QInt8,
@@ -57,15 +88,10 @@ def export(out: Path, calibration: Path | None = None) -> None:
         extra_options={"MatMulConstBOnly": True},
     )
     unquantized.unlink()
-    model = onnx.load(str(out / "reader.onnx"))
-    if calibration:
-        model.metadata_props.add(
-            key="calibration", value=json.dumps(json.loads(calibration.read_text("utf-8")))
-        )
+    model = onnx.load(str(file))
+    onnx.helper.set_model_props(model, dict(metadata))
     onnx.checker.check_model(model)
-    onnx.save(model, str(out / "reader.onnx"))
-    _compare(reader, out / "reader.onnx")
-    sys.stdout.write(f"{(out / 'reader.onnx').stat().st_size / 1e6:.1f} MB\n")
+    onnx.save(model, str(file))
 
 
 def _compare(reader: Reader, file: Path) -> None:
