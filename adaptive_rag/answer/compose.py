@@ -11,8 +11,8 @@ from itertools import pairwise
 from adaptive_rag.answer.choose import choose
 from adaptive_rag.answer.evidence import NEAR, Evidence, judge_evidence
 from adaptive_rag.answer.grading import has_value
+from adaptive_rag.answer.headings import heading_needed, names_section, telling_heading
 from adaptive_rag.answer.links import keep_own_links
-from adaptive_rag.answer.named import heading_needed, names_section, telling_heading
 from adaptive_rag.answer.outline import paragraph_at, read_outline
 from adaptive_rag.answer.passages import cite_span
 from adaptive_rag.answer.quotes import readable

@@ -12,13 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from adaptive_rag.answer.contributions import Contributions
-from adaptive_rag.answer.named import asks_for_others, keep_named
 from adaptive_rag.answer.people import OwnWords, find_own_words
 from adaptive_rag.answer.posts import asks_of_mail, sender_of
 from adaptive_rag.answer.score import ScoredSentences, blend_sides, read_sides, score_sentences
 from adaptive_rag.answer.sentences import AnswerSentence, collect_sentences
 from adaptive_rag.answer.speakers import FULL_NAME, bare_name, message_speaker, surname
-from adaptive_rag.answer.subjects import LookUp, keep_complete, keep_definitions, keep_subjects
+from adaptive_rag.answer.subjects import LookUp, asks_for_others, keep_complete, keep_subjects
 from adaptive_rag.answer.turns import people_in
 from adaptive_rag.answer.versions import prefer_valid
 from adaptive_rag.deadline import in_time
@@ -184,8 +183,6 @@ class AnswerRequest:
         if asks_for_others(self.question):
             return scored
         kept = keep_subjects(questions, self.documents, scored, self.look_up)
-        kept = keep_named(questions, self.documents, kept)
-        kept = keep_definitions(self.question, self.documents, kept)
         if self.is_strict:
             kept = keep_complete(self.question.partition("\n")[0], self.documents, kept)
         return kept

@@ -32,11 +32,16 @@ _EXCEPTS = re.compile(r"\b(?:only|except|but|besides)\s(?:\w+\s){0,2}$", re.IGNO
 # What stands before a word with a capital letter that does not begin a sentence
 _INSIDE = re.compile(r"[\w,;)(/&–-]\s?$")
 _INSIDE_BACK = 2
-# What may stand before the name of a row or line, and what follows that of a line
-_AS_NAME = re.compile(r"[\W_]*")
-_SAYS = re.compile(r"[*`\"'”’)]*\s?(?:[:=–—(]|-\s|(?:is|are|means|stands for)\b)")
 _ASKING = frozenset(map(stem, ASKING_WORDS)) | {"what"}
 _NEXT_WORD = re.compile(r"\s([^\W\d_]+)")
+# Words of questions that name one thing and ask for others: "newer than 2.3.0", "from 2.3.0 to 2.4.0",
+# "Is P-100 the cheapest?"
+_ASKS_FOR_OTHERS = re.compile(
+    r"\b(?:than|besides|except|others?|from|since|before|after|between|until|previous|next|follow(?:s|ed|ing)|"
+    r"later|earlier|newer|older|versus|vs|compared|comparison|most|least|best|worst|"
+    r"(?:cheap|high|low|larg|small|bigg|long|short|lat|earli|new|old|fast|slow)est)\b|\d (?:to|through) \d",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True)
@@ -54,22 +59,6 @@ class NamedThings:
     def find(self, text: str) -> list[Mention]:
         """Return the names in a text that are of this kind."""
         return [m for m in find_mentions(text) if (m.word, m.kind) == (self.word, self.kind)]
-
-    def begins(self, sentence: AnswerSentence) -> bool:
-        """Return whether a row or a line begins with one of the names, as its name."""
-        if sentence.cells:
-            column, value = sentence.cells[0]
-            # "Grade" above "4" is "Grade 4".
-            texts = [value, f"{column} {value}"]
-        else:
-            texts = [sentence.text]
-        return any(
-            self.is_named_by([mention])
-            and _AS_NAME.fullmatch(text, 0, mention.start)
-            and (sentence.cells or _SAYS.match(text, mention.end))
-            for text in texts
-            for mention in self.find(text)
-        )
 
     def is_in(self, text: str) -> bool:
         """Return whether a text has one of the names, a date also after another word."""
@@ -104,6 +93,11 @@ def read_names(question: str) -> list[NamedThings]:
     ]
 
 
+def asks_for_others(question: str) -> bool:
+    """Return whether a question compares what it names, or asks for other things of its kind."""
+    return _ASKS_FOR_OTHERS.search(question) is not None
+
+
 def keep_subjects(
     questions: Sequence[str], documents: Sequence[Candidate], scored: ScoredSentences, look_up: LookUp
 ) -> ScoredSentences:
@@ -115,28 +109,6 @@ def keep_subjects(
     """
     for names in next(filter(None, map(read_names, questions)), []):
         scored = _keep(names, documents, scored, look_up)
-    return scored
-
-
-def keep_definitions(
-    question: str, documents: Sequence[Candidate], scored: ScoredSentences
-) -> ScoredSentences:
-    """Keep only the rows and lines that begin with a name, where they have all that the question says of it.
-
-    "What does E31 mean?" and "limit of plan B" ask for a row that begins with "E31" or "B", and whose cells,
-    columns and headings have the other words. Any other sentence only mentions the name.
-    """
-    for names in read_names(question):
-        rest = _content(question) - set(terms(names.text))
-        is_definition = np.array(
-            [
-                names.begins(sentence) and rest.issubset(terms(_all_about(sentence, documents)))
-                for sentence in scored.sentences
-            ],
-            dtype=bool,
-        )
-        if scored.scores[is_definition].any():
-            return replace(scored, scores=np.where(is_definition, scored.scores, 0.0))
     return scored
 
 

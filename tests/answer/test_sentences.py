@@ -3,7 +3,7 @@ import time
 import pytest
 
 from adaptive_rag.answer.grading import grade
-from adaptive_rag.answer.named import names_section
+from adaptive_rag.answer.headings import names_section
 from adaptive_rag.answer.posts import asks_of_mail
 from adaptive_rag.answer.sentences import collect_sentences
 from tests.answer.made import candidate, sentences_of

@@ -7,7 +7,7 @@ import pytest
 from adaptive_rag.answer.compose import answer_locally
 from adaptive_rag.answer.evidence import judge_evidence, say_abstention
 from adaptive_rag.text.phrases import text_of
-from tests.answer.made import ScriptedReader, candidate, request, scored_texts
+from tests.answer.made import ScriptedReader, candidate, request
 
 FREEZERS = "| Data | Tarn 86 | Tarn 40 |\n|--|--|--|\n| Noise | 47 dB | 42 dB |\n"
 GENERAL = candidate(
@@ -16,10 +16,6 @@ GENERAL = candidate(
 HOUSES = candidate(
     "House E gets its heat pump in June. Only House C has a lift. The other houses than House D have none. "
     "House B was painted in May. The gates close at nine."
-)
-CODES = candidate(
-    "Never ignore E31 at night.\n\n| Code | Meaning | Part |\n|--|--|--|\n"
-    "| E31 | Gas was found. | KR-1 |\n| E32 | The sensor is old. | KR-2 |\n"
 )
 
 
@@ -73,18 +69,6 @@ def test_a_sentence_below_the_heading_of_another_thing_does_not_answer() -> None
     )
     assert (
         judge_evidence(request("Is the boiler of House E new?", [page], {"boiler": 0.9})).outcome == "answer"
-    )
-
-
-@pytest.mark.parametrize("question", ["What does E31 mean?", "E31", "explain e31", "part for E31"])
-def test_the_row_that_begins_with_a_code_answers_what_it_is(question: str) -> None:
-    [text] = scored_texts(request(question, [CODES], {"ignore": 0.6, "Gas": 0.1, "old": 0.1}))
-    assert text.startswith("E31: ")
-
-
-def test_other_words_of_the_question_keep_what_only_mentions_a_code() -> None:
-    assert (
-        len(scored_texts(request("What must I not ignore, E31?", [CODES], {"ignore": 0.6, "Gas": 0.1}))) == 2
     )
 
 
