@@ -11,7 +11,7 @@ from itertools import pairwise
 from adaptive_rag.answer.choose import choose
 from adaptive_rag.answer.evidence import NEAR, Evidence, judge_evidence
 from adaptive_rag.answer.grading import has_value
-from adaptive_rag.answer.headings import heading_needed, names_section, telling_heading
+from adaptive_rag.answer.headings import heading_needed, telling_heading
 from adaptive_rag.answer.links import keep_own_links
 from adaptive_rag.answer.outline import paragraph_at, read_outline
 from adaptive_rag.answer.passages import cite_span
@@ -235,8 +235,7 @@ def _write_quote(
     first = quote[0]
     has_items = sum(sentence.is_list_item for sentence in quote) > 1
     passage = request.documents[first.document]
-    needs_heading = has_items or names_section(request.question, passage, first.start)
-    heading = _heading_of(request, first) if first.is_list_item and needs_heading else ""
+    heading = _heading_of(request, first) if first.is_list_item and has_items else ""
     if first.is_list_item and (asked := telling_heading(request.question, passage, first.start)):
         heading = respell_markers(asked)
     elif not (heading or first.cells or speaker):
