@@ -27,6 +27,7 @@ from xxhash import xxh3_64
 
 from adaptive_rag.errors import AdaptiveRAGError, ConfigurationError
 from adaptive_rag.index.bucket import Bucket
+from adaptive_rag.index.location import bytes_in
 from adaptive_rag.index.manifest import Manifest, Seal
 from adaptive_rag.private import make_folder
 
@@ -125,7 +126,7 @@ class DiskCache:
             if leftover != partial:  # left by a process that was killed
                 shutil.rmtree(leftover, ignore_errors=True)
         lock_files = sorted(self.folder.glob(f"*/*{LOCK}"), key=lambda file: file.stat().st_mtime)
-        while (used_bytes := _bytes_in(self.folder)) + missing_bytes > self.most_bytes:
+        while (used_bytes := bytes_in(self.folder)) + missing_bytes > self.most_bytes:
             if not lock_files:
                 raise NoCopyError(
                     f"its copy takes another {missing_bytes / GB:.2f} GB, and other copies in use take "
@@ -231,16 +232,3 @@ def _copy(bucket: Bucket, partial: Path, reader_ref: weakref.ref[CopyReader], na
     if (unfinished.stat().st_size, checksum.hexdigest()) != (seal.size, seal.checksum):
         raise NoCopyError(f"{name} is not as it was written")
     unfinished.rename(file)
-
-
-def _bytes_in(folder: Path) -> int:
-    """Return the total size of the files below a folder; a file with several hard links counts once."""
-    sizes: dict[int, int] = {}
-    for folder_path, _, names in os.walk(folder):
-        for name in names:
-            try:
-                stat = os.stat(os.path.join(folder_path, name))
-            except FileNotFoundError:  # another process has just removed it
-                continue
-            sizes[stat.st_ino] = stat.st_size
-    return sum(sizes.values())

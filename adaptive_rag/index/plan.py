@@ -46,11 +46,15 @@ SETTLED_NS = 2_000_000_000
 
 
 class Stamp(NamedTuple):
-    """Path, size and time of a file, for a cheap test of whether it has changed."""
+    """Path, size and time of a file, for a cheap test of whether it has changed.
+
+    A file in an archive has the size and the time of the archive.
+    """
 
     path: str
     size: int
     mtime_ns: int | None
+    link: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,35 +228,36 @@ def _plan_files(
     named = name_files(included, manifest, folder, are_named=are_named, are_shared=are_shared)
     plan.failed += named.failed
     plan.notes += named.notes
-    checked_at = time.time_ns()
+    checked_at, folders = time.time_ns(), _folders_of(paths)
     for file, real_path in named.files:
-        source = file.source
+        source, found_at = file.source, os.path.abspath(file.path)
         plan.seen.add(source)
-        record, stamp = manifest.sources.get(source), _stamp(real_path, checked_at)
+        is_linked = found_at != real_path and not _is_below(real_path, folders)
+        stamp = _stamp(real_path, checked_at, found_at if is_linked else None)
+        record = manifest.sources.get(source)
         if record and stamp and _is_unchanged(file, record, stamp):
             plan.unchanged += 1
-            if (record.path, record.mtime_ns) != (stamp.path, stamp.mtime_ns):
-                plan.restamped[source] = replace(record, path=stamp.path, mtime_ns=stamp.mtime_ns)
+            if (record.path, record.size, record.mtime_ns, record.link) != stamp:
+                plan.restamped[source] = replace(record, **stamp._asdict())
             continue
         # on a missing mount, a folder is not recognised as one: it may be any path without a loader
         if os.path.isdir(real_path) or find_loader(file.path) is None:
             unlisted.append(real_path)
         plan.work.append(Work(source, stamp.size if stamp else 0, file, None, stamp, record))
     if prune:
-        plan.removed = _find_removed(
-            paths.paths if isinstance(paths, Confined) else paths, unlisted, plan, manifest
-        )
+        plan.removed = _find_removed(folders, unlisted, plan, manifest)
     _find_moved(plan, manifest)
-    leaving = [*plan.removed, *(item.source for item in plan.work if item.replaces)]
-    plan.successors = {**find_successors(leaving, manifest), **plan.successors}
+    changed = [item.source for item in plan.work if item.replaces]
+    plan.successors = {**find_successors(plan.removed, changed, manifest), **plan.successors}
     return plan
 
 
 def _is_unchanged(file: SourceFile, record: SourceRecord, stamp: Stamp) -> bool:
     """Return whether a file still has the indexed content; it is read only if its time proves nothing."""
     if record.size != stamp.size:
-        return False
-    if stamp.mtime_ns is not None and record.mtime_ns == stamp.mtime_ns:
+        if on_disk(file.path) == file.path:
+            return False
+    elif stamp.mtime_ns is not None and record.mtime_ns == stamp.mtime_ns:
         return True
     try:
         return hash_file(file.path) == record.hash
@@ -260,23 +265,38 @@ def _is_unchanged(file: SourceFile, record: SourceRecord, stamp: Stamp) -> bool:
         return False
 
 
+def _folders_of(paths: Sequence[str | Path | SourceFile] | Confined) -> list[str]:
+    """Return the given folders and archives, each as an absolute path and with its links resolved."""
+    given = paths.paths if isinstance(paths, Confined) else paths
+    roots = [path.path if isinstance(path, SourceFile) else os.path.expanduser(path) for path in given]
+    folders = [root for root in roots if os.path.isdir(root) or is_archive(Path(root))]
+    return [resolve(folder) for folder in folders for resolve in (os.path.abspath, os.path.realpath)]
+
+
+def _is_below(path: str, folders: Sequence[str]) -> bool:
+    return any(map(Path(path).is_relative_to, folders))
+
+
 def _find_removed(
-    paths: Sequence[str | Path | SourceFile], unlisted: Sequence[str], plan: Plan, manifest: Manifest
+    folders: Sequence[str], unlisted: Sequence[str], plan: Plan, manifest: Manifest
 ) -> list[str]:
     """Return the sources that are missing from the given folders and archives, but not below `unlisted`."""
-    roots = [
-        Path(os.path.realpath(path.path if isinstance(path, SourceFile) else os.path.expanduser(path)))
-        for path in paths
-    ]
-    folders = [root for root in roots if root.is_dir() or is_archive(root)]
     return [
         source
         for source, record in manifest.sources.items()
         if source not in plan.seen
         and record.path
-        and any(map(Path(record.path).is_relative_to, folders))
-        and not any(map(Path(record.path).is_relative_to, unlisted))
+        and (_is_below(record.path, folders) or (record.link and _is_below(record.link, folders)))
+        and not _is_below(record.path, unlisted)
+        and not (record.link and _leads_nowhere(record.link))
     ]
+
+
+def _leads_nowhere(link: str) -> bool:
+    """Return whether a path leads through a broken link, such as one to a missing mount."""
+    return any(
+        os.path.islink(path) and not os.path.exists(path) for path in (Path(link), *Path(link).parents)
+    )
 
 
 def _find_moved(plan: Plan, manifest: Manifest) -> None:
@@ -303,11 +323,17 @@ def _find_moved(plan: Plan, manifest: Manifest) -> None:
     plan.work = remaining_work
 
 
-def find_successors(leaving: Collection[str], manifest: Manifest) -> dict[str, tuple[str, SourceRecord]]:
-    """Return, for each source that leaves the index, a remaining copy that takes over its chunks."""
-    leaving_sources, successors = set(leaving), dict[str, tuple[str, SourceRecord]]()
-    for source, record in manifest.sources.items():
-        if record.copy_of in leaving_sources and source not in leaving_sources:
+def find_successors(
+    removed: Collection[str], changed: Collection[str], manifest: Manifest
+) -> dict[str, tuple[str, SourceRecord]]:
+    """Return, for each source that is removed or changed, a copy that takes over its chunks.
+
+    A copy that has changed too comes last; it needs them if it can no longer be read.
+    """
+    changed_sources, removed_sources = set(changed), set(removed)
+    leaving, successors = changed_sources | removed_sources, dict[str, tuple[str, SourceRecord]]()
+    for source, record in sorted(manifest.sources.items(), key=lambda item: item[0] in changed_sources):
+        if record.copy_of in leaving and source not in removed_sources:
             record_alone = replace(record, doc=chunk_key(source, record.hash), copy_of=None)
             successors.setdefault(str(record.copy_of), (source, record_alone))
     return successors
@@ -356,7 +382,7 @@ def plan_reread(source: str, record: SourceRecord) -> Work | None:
     """Return the work to read a source again; None if its file is missing or has changed."""
     if record.path is None or not on_disk(Path(record.path)).is_file():  # to open a pipe would wait for ever
         return None
-    stamp = _stamp(record.path, time.time_ns())
+    stamp = _stamp(record.path, time.time_ns(), record.link)
     try:
         if stamp is None or hash_file(Path(record.path)) != record.hash:
             return None
@@ -365,13 +391,13 @@ def plan_reread(source: str, record: SourceRecord) -> Work | None:
     return Work(source, stamp.size, SourceFile(Path(record.path), source), None, stamp)
 
 
-def _stamp(real_path: str, checked_at: int) -> Stamp | None:
+def _stamp(real_path: str, checked_at: int, link: str | None) -> Stamp | None:
     try:
         status = os.stat(real_path)
     except OSError:
         try:
-            status = os.stat(on_disk(Path(real_path)))  # a file in an archive has the time of the archive
+            status = os.stat(on_disk(Path(real_path)))
         except OSError:
             return None
     settled = checked_at - status.st_mtime_ns > SETTLED_NS
-    return Stamp(real_path, status.st_size, status.st_mtime_ns if settled else None)
+    return Stamp(real_path, status.st_size, status.st_mtime_ns if settled else None, link)

@@ -66,8 +66,9 @@ def join_reports(reports: Sequence[IndexReport], seconds: float) -> IndexReport:
         for name in (*COUNTS, "texts_embedded", "embedding_seconds"):
             setattr(joined, name, getattr(joined, name) + getattr(report, name))
         for name in ("failed", "unknown", "sources", "notes"):
-            joined_items = getattr(joined, name)
-            joined_items += [item for item in getattr(report, name) if item not in joined_items]
-    for name in ("unknown", "sources"):
-        getattr(joined, name).sort()
+            getattr(joined, name).extend(getattr(report, name))
+    for name in ("failed", "unknown", "sources", "notes"):
+        setattr(joined, name, list(dict.fromkeys(getattr(joined, name))))
+    joined.unknown.sort()
+    joined.sources.sort()
     return joined

@@ -241,11 +241,11 @@ class IndexingRun:
             self._partly_written = (self._partly_written | {row.doc for row in ready_rows}) - complete_docs
             self._rows = waiting_rows
             for item, record in complete:
-                if item.replaces is None:
+                if (replaced := self._sources.get(item.source)) is None:
                     self._report.added += 1
                 else:
                     self._report.updated += 1
-                    self._stale.append(item.replaces.doc)
+                    self._stale.append(replaced.doc)
                 self._sources[item.source] = record
             self._finished = [pair for pair in self._finished if pair[1].doc not in complete_docs]
             # an index with sources to come is published as unfinished, not as empty

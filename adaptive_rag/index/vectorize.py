@@ -115,6 +115,18 @@ def load_model_of(uri: str, name: str, embeddings: str | Embeddings | None) -> E
     return model
 
 
+class OtherModelError(IndexMismatchError):
+    """An index was rebuilt with another embedding model while it was open."""
+
+
+def refuse_other_model(uri: str, model: str, new_model: str) -> None:
+    """Raise an error if an index that was opened with one embedding model has been rebuilt with another."""
+    if new_model != model:
+        raise OtherModelError(
+            f"The index {uri} was opened with {model!r} and then rebuilt with {new_model!r}. Open it again."
+        )
+
+
 def refuse_dimension(uri: str, stored: int, vectors: Vectors, embeddings: Embeddings) -> None:
     """Raise an error if query vectors do not have the dimension of the index."""
     if vectors.shape[1] != stored:

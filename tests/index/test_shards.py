@@ -209,7 +209,9 @@ def test_numbers_of_shards_that_do_not_fit_are_refused(tmp_path: Path) -> None:
     for wrong in (0, -1, 1001):
         with pytest.raises(ConfigurationError, match=rf"shards = {wrong} is not usable: expected 1 to 1000"):
             build(docs, tmp_path / "kb", shards=wrong)
-    build(docs, tmp_path / "kb", shards=2)
+    with pytest.raises(ConfigurationError, match="does not exist"):
+        build(tmp_path / "dosc", tmp_path / "kb", shards=4)
+    build(docs, tmp_path / "kb", shards=2)  # the run that failed has left no number of shards
     with pytest.raises(ConfigurationError, match=r"shards = 3, but the index .* has 2"):
         build(docs, tmp_path / "kb", shards=3)
     build(docs, tmp_path / "one")
@@ -217,6 +219,10 @@ def test_numbers_of_shards_that_do_not_fit_are_refused(tmp_path: Path) -> None:
         build(docs, tmp_path / "one", shards=2)
     with pytest.raises(ConfigurationError, match=r"An index of shards cannot contain web pages"):
         build("https://example.org/page", tmp_path / "kb")
+    with pytest.raises(ConfigurationError, match=r"is a shard of the index .*kb, .* Run: .* --index \S+kb$"):
+        build(docs, tmp_path / "kb" / "shard-0")
+    with pytest.raises(IndexMismatchError, match=r"kb/shard-0 was made with .* --index \S+kb --rebuild$"):
+        build(docs, tmp_path / "kb", chunk_size=500)
 
 
 def test_what_is_done_with_one_shard_at_a_time_says_so(kbs: tuple[Path, Path]) -> None:
@@ -239,7 +245,7 @@ def test_a_shard_that_is_missing_or_damaged_is_named(tmp_path: Path) -> None:
     with pytest.raises(IndexDamagedError, match="shard-1 is damaged"):
         open_shards(tmp_path / "kb").search(["note"], limit=3)
     shutil.rmtree(held)
-    with pytest.raises(IndexMismatchError, match=r"Shard 1 of 2 of the index .* cannot be opened"):
+    with pytest.raises(IndexMismatchError, match=r"Shard 1 of 2 .* cannot be opened.* --index \S+kb$"):
         open_shards(tmp_path / "kb")
     (tmp_path / "kb" / "shards.json").write_text("two")
     with pytest.raises(IndexMismatchError, match=r"its shards\.json cannot be read"):

@@ -6,12 +6,11 @@ import copy
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Self, cast
 
 import numpy as np
 from langchain_core.embeddings import Embeddings
 
-from adaptive_rag.errors import IndexMismatchError
 from adaptive_rag.index.fields import Fields
 from adaptive_rag.index.manifest import MANIFEST, SourceRecord, complete_manifest
 from adaptive_rag.index.open_index import OpenedIndex
@@ -25,7 +24,7 @@ from adaptive_rag.index.postgres.writer import LANGUAGE
 from adaptive_rag.index.reader import WORDS_PER_QUERY
 from adaptive_rag.index.shared_cache import SharedCache
 from adaptive_rag.index.table import StoredChunk, unpack_sentences, unpack_views
-from adaptive_rag.index.vectorize import embed_sentences, load_model_of, refuse_dimension
+from adaptive_rag.index.vectorize import embed_sentences, load_model_of, refuse_dimension, refuse_other_model
 from adaptive_rag.source import Sentences
 from adaptive_rag.state import Candidate, Chunk
 from adaptive_rag.text.bm25 import K1, B
@@ -204,7 +203,7 @@ class PostgresIndex(OpenedIndex):
                 if self._database.stamp_in(cursor, MANIFEST) == state.stamp:
                     base._versions.hold(state, new_version)
 
-    def at(self, version: str) -> PostgresIndex:
+    def at(self, version: str) -> Self:
         """Return the index pinned to the named state, or to the current one if that is no longer held."""
         pinned = copy.copy(self)
         is_held = self.base._versions.find(version)
@@ -250,12 +249,8 @@ class PostgresIndex(OpenedIndex):
 
     def _update_state(self) -> None:
         state = self._read_state()
-        new_model, model = state.manifest.settings.embeddings, self._state.manifest.settings.embeddings
-        if new_model != model:
-            raise IndexMismatchError(
-                f"The index {self.uri} was opened with {model!r} and then rebuilt with {new_model!r}. "
-                "Open it again."
-            )
+        model, new_model = self._state.manifest.settings.embeddings, state.manifest.settings.embeddings
+        refuse_other_model(self.uri, model, new_model)
         self._state = state
 
     def _read_state(self) -> DatabaseState:
