@@ -138,15 +138,17 @@ def _update_index(
     """Plan a run and execute it; the caller holds the write lock."""
     started = time.perf_counter()
     refuse_damage(location, before)
+    is_shard, folder = isinstance(documents, Share), location.path
+    if is_shard and folder is not None:
+        folder = folder.parent  # the folder of the whole index, whose files are no documents
     patterns = Patterns(options.include, options.exclude)
     plan = plan_run(
-        documents, before, location.path, patterns=patterns, prune=options.prune, progress=options.progress
+        documents, before, folder, patterns=patterns, prune=options.prune, progress=options.progress
     )
     report = IndexReport(unchanged=plan.unchanged, failed=plan.failed, unknown=sorted(set(plan.unknown)))
     run = IndexingRun(location, model, before, report, options.progress, publish_at_end=options.rebuild)
     run.remove_replaced()
     # a shard may have no readable document, so its run must not fail because of that
-    is_shard = isinstance(documents, Share)
     rescue: Rescue | None = (lambda _: {}) if is_shard else None
     if plan.work or plan.removed or options.rebuild or (is_shard and before.version is None):
         # Ray is started only if there is something to read; its workers load the model by its name

@@ -389,7 +389,7 @@ def source_of(context: Context, state: Mapping[str, Any] = MappingProxyType({}))
         # An index that is opened again does not know the version of a question that has begun.
         open_ = _open_once if version else open_source
         source = open_(source, context.embeddings, disk_cache, context.retrieval.ray)
-    # Python 3.11 reads `version` to check the protocol, which fails after a rebuild; so our class comes first.
+    # Our class comes first: Python 3.11 reads `version` to check the protocol, which fails after a rebuild.
     source = source.at(version) if version and isinstance(source, OpenedIndex | KeepsVersions) else source
     if not context.where:
         return source

@@ -138,7 +138,7 @@ class Shard:
     """One shard that is open for searching, in this process or in a Ray actor."""
 
     def __init__(self, uri: str, disk_cache: DiskCache | None = None, model: str | None = None) -> None:
-        """Set the location; with `model`, the name of an embedding model, an index of another one is refused."""
+        """Set the location; with `model`, the name of an embedding model, an index of another is refused."""
         self._uri, self._disk_cache, self._model = uri, disk_cache, model
         self._index: Index | None = None
         self._lock = threading.Lock()
