@@ -34,7 +34,7 @@ from adaptive_rag.index.manifest import (
 from adaptive_rag.index.plan import Documents, is_single, plan_run
 from adaptive_rag.index.postgres.database import Database
 from adaptive_rag.index.progress import Progress
-from adaptive_rag.index.report import IndexReport, join_reports, nothing_read
+from adaptive_rag.index.report import IndexReport, NothingReadError, join_reports
 from adaptive_rag.index.run import IndexingRun, Rescue
 from adaptive_rag.index.sharding.layout import MOST_SHARDS, SHARDS, Share, shard_uris, whole_of
 from adaptive_rag.index.store_errors import explain_write_errors
@@ -156,8 +156,8 @@ def _update_index(
         uses_ray = options.ray and plan.work
         with open_cluster(str(options.ray), plan.work) if uses_ray else nullcontext() as ray:
             run.apply(plan, rescue, Cluster(ray, worker_model) if ray else None)
-    elif plan.failed and not before.sources:
-        raise nothing_read(plan.failed)
+    elif plan.failed and not before.sources and not is_shard:
+        raise NothingReadError(plan.failed)
     elif plan.restamped or (before.version and not has_current_copy(location, run.manifest)):
         with explain_write_errors(location.uri):
             replace(run.manifest, sources={**before.sources, **plan.restamped}).publish(location)
@@ -209,7 +209,7 @@ def _build_each(documents: Documents, uris: Sequence[str], options: BuildOptions
             options.progress(_shard_progress(reports, uris, time.perf_counter() - started))
     joined = join_reports(reports, time.perf_counter() - started)
     if joined.failed and not joined.total_chunks:
-        raise nothing_read(joined.failed)
+        raise NothingReadError(joined.failed)
     return joined
 
 

@@ -21,7 +21,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Protocol
+from typing import IO, TYPE_CHECKING
 
 from xxhash import xxh3_64
 
@@ -30,6 +30,9 @@ from adaptive_rag.index.bucket import Bucket
 from adaptive_rag.index.location import bytes_in
 from adaptive_rag.index.manifest import Manifest, Seal
 from adaptive_rag.private import make_folder
+
+if TYPE_CHECKING:
+    from adaptive_rag.index.row_reader import RowReader
 
 GB = 10**9
 FILES_AT_ONCE = 4
@@ -50,13 +53,6 @@ class Copy:
 
     folder: Path
     _lock: IO[bytes]
-
-
-class CopyReader(Protocol):
-    """A reader of one version, which switches to the local copy once there is one."""
-
-    manifest: Manifest
-    copy: Copy | None
 
 
 @dataclass(frozen=True)
@@ -84,11 +80,11 @@ class DiskCache:
             return Copy(folder, lock)
         return None
 
-    def begin(self, bucket: Bucket, reader: CopyReader) -> None:
+    def begin(self, bucket: Bucket, reader: RowReader) -> None:
         """Copy the version of a reader in the background, and then switch the reader to the copy."""
         _copy_pool().submit(self._fill, bucket, reader.manifest, weakref.ref(reader))
 
-    def _fill(self, bucket: Bucket, manifest: Manifest, reader_ref: weakref.ref[CopyReader]) -> None:
+    def _fill(self, bucket: Bucket, manifest: Manifest, reader_ref: weakref.ref[RowReader]) -> None:
         """Copy a version while its reader exists; on failure, log a warning and remove the partial copy."""
         partial = self._folder_of(bucket, manifest).with_suffix(PARTIAL)
         try:
@@ -139,7 +135,7 @@ class DiskCache:
                 lock.close()
 
     @contextmanager
-    def _copy_lock(self, reader_ref: weakref.ref[CopyReader]) -> Iterator[None]:
+    def _copy_lock(self, reader_ref: weakref.ref[RowReader]) -> Iterator[None]:
         """Let only one process copy at a time; the others then find its copy."""
         while (lock := _lock((self.folder / FILLING).with_suffix(""), exclusive=True)) is None:
             if not _is_wanted(reader_ref):
@@ -177,7 +173,7 @@ def _copy_pool() -> ThreadPoolExecutor:
     return ThreadPoolExecutor(1, thread_name_prefix="copies")
 
 
-def _is_wanted(reader_ref: weakref.ref[CopyReader]) -> bool:
+def _is_wanted(reader_ref: weakref.ref[RowReader]) -> bool:
     """Return whether the reader still exists and the program is still running."""
     return reader_ref() is not None and threading.main_thread().is_alive()
 
@@ -215,7 +211,7 @@ def _link_from_sibling(partial: Path, name: str, size: int, siblings: list[Path]
     return False
 
 
-def _copy(bucket: Bucket, partial: Path, reader_ref: weakref.ref[CopyReader], name: str, seal: Seal) -> None:
+def _copy(bucket: Bucket, partial: Path, reader_ref: weakref.ref[RowReader], name: str, seal: Seal) -> None:
     """Copy one file, unless it exists already."""
     file = partial / name
     if file.exists():

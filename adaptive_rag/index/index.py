@@ -35,7 +35,7 @@ from adaptive_rag.index.postgres.database import SCHEMES, Database
 from adaptive_rag.index.postgres.source import PostgresIndex
 from adaptive_rag.index.reader import TableReader
 from adaptive_rag.index.repair import repair_index
-from adaptive_rag.index.report import IndexReport, nothing_read
+from adaptive_rag.index.report import IndexReport, NothingReadError
 from adaptive_rag.index.sharding.layout import join_facts, refuse_shards, shard_uris
 from adaptive_rag.index.vectorize import (
     OtherModelError,
@@ -81,14 +81,9 @@ class Index(OpenedIndex):
     repair = staticmethod(repair_index)
 
     def __init__(
-        self,
-        location: Files,
-        stamp: Hashable,
-        manifest: Manifest,
-        embeddings: Embeddings | None,
-        disk_cache: DiskCache | None = None,
+        self, location: Files, stamp: Hashable, manifest: Manifest, disk_cache: DiskCache | None
     ) -> None:
-        super().__init__(location.uri, embeddings)
+        super().__init__(location.uri, None)
         self._location = location
         self._disk_cache = disk_cache
         self._lock = threading.Lock()
@@ -119,16 +114,17 @@ class Index(OpenedIndex):
         """
         location = open_files(uri, "Index.open")
         refuse_shards(location, "Index.open", "Open it with ShardedIndex.open.")
-        stamp, manifest = location.stamp(MANIFEST), complete_manifest(location)
-        model = load_model_of(location.uri, manifest.settings.embeddings, embeddings)
-        return cls(location, stamp, manifest, model, disk_cache)
+        index = cls.open_rows(uri, disk_cache)
+        name = index._reader.manifest.settings.embeddings
+        index._embeddings = load_model_of(location.uri, name, embeddings)
+        return index
 
     @classmethod
     def open_rows(cls, uri: str | Path, disk_cache: DiskCache | None = None) -> Index:
         """Open an index without its embedding model, for callers that already have vectors."""
         location = open_files(uri, "Index.open")
         stamp, manifest = location.stamp(MANIFEST), complete_manifest(location)
-        return cls(location, stamp, manifest, None, disk_cache)
+        return cls(location, stamp, manifest, disk_cache)
 
     def search(self, queries: Sequence[str], *, limit: int) -> list[list[Candidate]]:
         """Return, for each query, the union of its best `limit` chunks by vector and by words.
@@ -366,10 +362,6 @@ STORES: dict[str, Callable[[str, str | Embeddings | None], ChunkSource]] = {
     "": Index.open,
     **dict.fromkeys(SCHEMES, PostgresIndex.open),
 }
-# The function that opens an index of shards. Its module imports this one, and so registers it here.
-SHARD_OPENERS: dict[
-    str, Callable[[str, str | Embeddings | None, DiskCache | None, str | None], ChunkSource]
-] = {}
 
 
 def source_of(context: Context, state: Mapping[str, Any] = MappingProxyType({})) -> ChunkSource:
@@ -451,7 +443,9 @@ def _open_once(
         return RetrieverSource(location, embeddings)
     open_store = STORES.get(_scheme_of(location), Index.open)
     if open_store == Index.open and shard_uris(open_location(location)):
-        return SHARD_OPENERS["open"](location, embeddings, disk_cache, ray)
+        from adaptive_rag.index.sharding.source import ShardedIndex
+
+        return ShardedIndex.open(location, embeddings, disk_cache, ray)
     if ray is not None:
         raise ConfigurationError(
             f"retrieval.ray = {ray!r} needs an index of shards, and {location} has no shards. Leave it out, "
@@ -473,7 +467,7 @@ def narrow_to(report: IndexReport, uri: str, embeddings: str | Embeddings | None
     """
     names = set(report.sources)
     if not names:
-        raise nothing_read(report.failed)
+        raise NothingReadError(report.failed)
     index = open_source(uri, embeddings)
     if not isinstance(index, ChoosesSources):
         return uri

@@ -38,7 +38,6 @@ from adaptive_rag.ingest.web import Fetching, crawl, is_address
 
 AnyDocument = str | Path | SourceFile | Site | SourceText | Document
 Documents = Confined | AnyDocument | Iterable[AnyDocument]
-SourceFilter = Callable[[str], bool]
 
 # The worst resolution of file times is 2 seconds. A file that was written less than that before the check may
 # change again and keep its time.
@@ -131,23 +130,22 @@ def plan_run(
 
     `progress` is called while web pages are fetched.
     """
-    is_included: SourceFilter = documents.contains if isinstance(documents, Share) else _include_all
+    share = documents if isinstance(documents, Share) else None
     documents = documents.documents if isinstance(documents, Share) else documents
     if isinstance(documents, Confined):
-        return _plan_files(documents, manifest, folder, patterns, is_included, prune=prune)
+        return _plan_files(documents, manifest, folder, patterns, share, prune=prune)
     items: list[Any] = [documents] if is_single(documents) else list(cast(Iterable[Any], documents))
     items = [Site(item) if is_address(item) else item for item in items]
     sites = [item for item in items if isinstance(item, Site)]
     paths = [item for item in items if isinstance(item, str | Path | SourceFile)]
     if len(paths) + len(sites) == len(items):
-        if sites and is_included is not _include_all:
+        if sites and share is not None:
             raise ConfigurationError(
                 f"An index of shards cannot contain web pages: leave {sites[0].address} out."
             )
-        if sites and not paths:
-            plan = Plan()
-        else:
-            plan = _plan_files(paths, manifest, folder, patterns, is_included, prune=prune)
+        plan = Plan()
+        if paths or not sites:
+            plan = _plan_files(paths, manifest, folder, patterns, share, prune=prune)
         for site in sites:
             _add_site(site, plan, manifest, progress, prune=prune)
         return plan
@@ -155,7 +153,7 @@ def plan_run(
         problem = "Paths and documents cannot be mixed in one run"
         raise ConfigurationError(f"{problem}: index them one after the other.")
     are_texts = all(isinstance(item, SourceText) for item in items)
-    return _plan_texts(items if are_texts else from_langchain(items), manifest, is_included)
+    return _plan_texts(items if are_texts else from_langchain(items), manifest, share)
 
 
 def is_single(documents: Documents) -> bool:
@@ -164,13 +162,11 @@ def is_single(documents: Documents) -> bool:
     return isinstance(documents, types) or hasattr(documents, "page_content")
 
 
-def _include_all(source: str) -> bool:
-    return True
-
-
-def _plan_texts(texts: Iterable[SourceText], manifest: Manifest, is_included: SourceFilter) -> Plan:
+def _plan_texts(texts: Iterable[SourceText], manifest: Manifest, share: Share | None) -> Plan:
     plan = Plan()
-    for text in filter(lambda text: is_included(text.source), texts):
+    for text in texts:
+        if share is not None and not share.contains(text.source):
+            continue
         if text.source in plan.seen:
             raise ConfigurationError(
                 f"Two documents have the name {text.source!r}; pass each source as one document."
@@ -212,7 +208,7 @@ def _plan_files(
     manifest: Manifest,
     folder: Path | None,
     patterns: Patterns,
-    is_included: SourceFilter,
+    share: Share | None,
     *,
     prune: bool,
 ) -> Plan:
@@ -223,13 +219,14 @@ def _plan_files(
     if isinstance(paths, Confined):
         paths.check_number(len(files))
     are_named = not isinstance(paths, Confined) and any(isinstance(path, SourceFile) for path in paths)
-    included = [file for file in files if is_included(file.source)]
-    are_shared = is_included is not _include_all
-    named = name_files(included, manifest, folder, are_named=are_named, are_shared=are_shared)
-    plan.failed += named.failed
-    plan.notes += named.notes
+    included = [file for file in files if share is None or share.contains(file.source)]
+    named, failed, notes = name_files(
+        included, manifest, folder, are_named=are_named, are_shared=share is not None
+    )
+    plan.failed += failed
+    plan.notes += notes
     checked_at, folders = time.time_ns(), _folders_of(paths)
-    for file, real_path in named.files:
+    for file, real_path in named:
         source, found_at = file.source, os.path.abspath(file.path)
         plan.seen.add(source)
         is_linked = found_at != real_path and not _is_below(real_path, folders)

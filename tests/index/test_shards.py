@@ -195,9 +195,12 @@ def test_documents_are_removed_from_their_shards(tmp_path: Path) -> None:
 
 def test_shards_may_be_empty_and_hold_what_cannot_be_read(tmp_path: Path) -> None:
     docs = write_files(tmp_path / "docs", {"a.txt": "A note on tides."})
-    (docs / "b.pdf").write_bytes(b"%PDF-1.7 nothing")
-    report = build(docs, tmp_path / "kb", shards=5)
-    assert (report.added, [failure.source[-5:] for failure in report.failed]) == (1, ["b.pdf"])
+    for name in ("b.pdf", "c.zip"):
+        (docs / name).write_bytes(b"%PDF-1.7 nothing")
+    for added in (1, 0):
+        report = build(docs, tmp_path / "kb", shards=5)
+        failed = sorted(failure.source[-5:] for failure in report.failed)
+        assert (report.added, failed) == (added, ["b.pdf", "c.zip"])
     index = open_shards(tmp_path / "kb")
     [hits] = index.search(["tides"], limit=3)
     assert [hit["text"] for hit in hits] == ["A note on tides."] and hits[0]["scores"]["sparse"] > 0

@@ -19,7 +19,7 @@ from adaptive_rag.index.postgres.database import Database, Selection, SnapshotGo
 from adaptive_rag.index.postgres.neighbours import nearest_exactly, nearest_roughly
 from adaptive_rag.index.postgres.spelling import holds, spelt_like
 from adaptive_rag.index.postgres.state import DatabaseState
-from adaptive_rag.index.postgres.versions import HeldVersion, HeldVersions
+from adaptive_rag.index.postgres.versions import VERSIONS_HELD, HeldVersion
 from adaptive_rag.index.postgres.writer import LANGUAGE
 from adaptive_rag.index.reader import WORDS_PER_QUERY
 from adaptive_rag.index.shared_cache import SharedCache
@@ -69,7 +69,8 @@ class PostgresIndex(OpenedIndex):
         super().__init__(database.uri, embeddings)
         self._database = database
         self._chunks: SharedCache[str, StoredChunk] = SharedCache(CHUNKS_KEPT)
-        self._versions, self._pinned = HeldVersions(), ""
+        self._versions: SharedCache[str, tuple[DatabaseState, HeldVersion]] = SharedCache(VERSIONS_HELD)
+        self._pinned = ""
         self._state = self._read_state()
 
     @classmethod
@@ -195,13 +196,14 @@ class PostgresIndex(OpenedIndex):
             return self._pinned
         while True:
             with base._open_state() as (_, state):
-                if base._versions.is_fresh(state):
+                held = base._versions.find(state.name)
+                if held and held[1].is_fresh:
                     return state.name
             new_version = HeldVersion(self._database)
             # hold it only if the index has not been written meanwhile
             with self._database.reading(new_version.snapshot) as cursor:
                 if self._database.stamp_in(cursor, MANIFEST) == state.stamp:
-                    base._versions.hold(state, new_version)
+                    base._versions.update({state.name: (state, new_version)})
 
     def at(self, version: str) -> Self:
         """Return the index pinned to the named state, or to the current one if that is no longer held."""
@@ -233,7 +235,7 @@ class PostgresIndex(OpenedIndex):
         with ExitStack() as stack:
             if pinned := base._versions.find(self._pinned):
                 try:
-                    cursor = stack.enter_context(self._database.reading(pinned[1]))
+                    cursor = stack.enter_context(self._database.reading(pinned[1].snapshot))
                 except SnapshotGoneError:
                     pass  # the version is no longer held: use the current state
                 else:
