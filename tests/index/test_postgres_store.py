@@ -403,7 +403,7 @@ QUAY = {"quay.md": "The quay of Saltmere was built in 1820."}
 def test_a_version_that_is_not_held_any_more_is_the_present_one(
     database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("adaptive_rag.index.postgres.versions.VERSIONS_HELD", 2)
+    monkeypatch.setattr("adaptive_rag.index.postgres.source.VERSIONS_HELD", 2)
     docs = write_files(tmp_path / "docs", QUAY)
     build(docs, database)
     reader = open_index(database)
@@ -428,7 +428,7 @@ def test_a_version_that_is_not_held_any_more_is_the_present_one(
 def test_the_server_ends_what_holds_a_version(
     database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("adaptive_rag.index.postgres.versions.HELD_SECONDS", 1)
+    monkeypatch.setattr("adaptive_rag.index.postgres.state.HELD_SECONDS", 1)
     build(write_files(tmp_path / "docs", QUAY), database)
     reader = open_index(database)
     version = reader.version

@@ -18,8 +18,7 @@ from adaptive_rag.index.postgres.conditions import to_selection
 from adaptive_rag.index.postgres.database import Database, Selection, SnapshotGoneError
 from adaptive_rag.index.postgres.neighbours import nearest_exactly, nearest_roughly
 from adaptive_rag.index.postgres.spelling import holds, spelt_like
-from adaptive_rag.index.postgres.state import DatabaseState
-from adaptive_rag.index.postgres.versions import VERSIONS_HELD, HeldVersion
+from adaptive_rag.index.postgres.state import VERSIONS_HELD, DatabaseState, HeldVersion
 from adaptive_rag.index.postgres.writer import LANGUAGE
 from adaptive_rag.index.reader import WORDS_PER_QUERY
 from adaptive_rag.index.shared_cache import SharedCache
