@@ -20,6 +20,7 @@ from adaptive_rag.index.files import refuse_damage
 from adaptive_rag.index.location import Files, Location, open_location
 from adaptive_rag.index.lock import refuse_foreign_folder, remove_failed_start, write_lock
 from adaptive_rag.index.manifest import (
+    HOLDER,
     MANIFEST,
     Chunking,
     Manifest,
@@ -184,8 +185,8 @@ def build_shards(documents: Documents, location: Location, options: BuildOptions
     try:
         return _build_each(documents, uris, options)
     except BaseException:
-        manifests = (location.stamp(f"shard-{number}/{MANIFEST}") for number in range(len(uris)))
-        if is_new and not any(manifests):
+        names = (set(location.names(f"shard-{number}")) for number in range(len(uris)))
+        if is_new and not any(each - {HOLDER} for each in names):
             location.remove(SHARDS)
             remove_failed_start(location)
         raise

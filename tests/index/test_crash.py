@@ -162,6 +162,24 @@ def test_a_first_run_that_is_interrupted_before_a_source_is_complete_leaves_no_e
         open_index(tmp_path / "new")
 
 
+@pytest.mark.parametrize("shards", [None, 2])
+def test_what_a_first_run_embedded_before_the_model_failed_is_not_embedded_again(
+    docs: Path, new_kb: Path, monkeypatch: pytest.MonkeyPatch, shards: int | None
+) -> None:
+    monkeypatch.setattr("adaptive_rag.index.row_maker.CHUNKS_PER_STEP", 2)
+
+    def fail_later(model: HashEmbeddings, texts: list[str]) -> list[list[float]]:
+        if any("note 4" in text for text in texts):
+            raise IndexingError("the model's server is gone")
+        return [model.embed_query(text) for text in texts]
+
+    with monkeypatch.context() as failing, pytest.raises(IndexingError, match="server is gone"):
+        failing.setattr(HashEmbeddings, "embed_documents", fail_later)
+        build(docs, new_kb, shards=shards)
+    assert build(docs, new_kb, shards=shards).texts_embedded < len(OLD)
+    assert Index.check(new_kb / "shard-0" if shards else new_kb, deep=True).healthy
+
+
 def test_a_copy_of_a_changed_file_is_not_complete_before_that_file_is(
     tmp_path: Path, new_kb: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
