@@ -17,13 +17,15 @@ from langchain_core.embeddings import Embeddings
 from adaptive_rag.errors import ConfigurationError, IndexMismatchError
 from adaptive_rag.index.cluster import Cluster, open_cluster, run_each
 from adaptive_rag.index.files import refuse_damage
-from adaptive_rag.index.location import Location, open_location
+from adaptive_rag.index.location import Files, Location, open_location
 from adaptive_rag.index.lock import refuse_foreign_folder, remove_failed_start, write_lock
 from adaptive_rag.index.manifest import (
+    HOLDER,
     MANIFEST,
     Chunking,
     Manifest,
     Settings,
+    build_hint,
     has_current_copy,
     last_manifest,
     next_table,
@@ -33,9 +35,9 @@ from adaptive_rag.index.manifest import (
 from adaptive_rag.index.plan import Documents, is_single, plan_run
 from adaptive_rag.index.postgres.database import Database
 from adaptive_rag.index.progress import Progress
-from adaptive_rag.index.report import IndexReport, join_reports, nothing_read
+from adaptive_rag.index.report import IndexReport, NothingReadError, join_reports
 from adaptive_rag.index.run import IndexingRun, Rescue
-from adaptive_rag.index.sharding.layout import MOST_SHARDS, SHARDS, Share, shard_uris
+from adaptive_rag.index.sharding.layout import MOST_SHARDS, SHARDS, Share, shard_uris, whole_of
 from adaptive_rag.index.store_errors import explain_write_errors
 from adaptive_rag.ingest import Note, Patterns
 from adaptive_rag.ingest.chunking import check_sizes
@@ -97,8 +99,14 @@ def build_index(documents: Documents, uri: str | Path, **options: Any) -> IndexR
 def _build_index(documents: Documents | Share, uri: str | Path, options: BuildOptions) -> IndexReport:
     check_sizes(options.chunk_size, options.chunk_overlap)
     location = open_location(uri)
-    if not isinstance(documents, Share) and (options.shards is not None or shard_uris(location)):
-        return build_shards(documents, location, options)
+    if not isinstance(documents, Share):
+        if options.shards is not None or shard_uris(location):
+            return build_shards(documents, location, options)
+        if (whole := whole_of(location.uri)) != location.uri:
+            raise ConfigurationError(
+                f"{location.uri} is a shard of the index {whole}, which gives each shard its share of the "
+                f"documents. Run: {build_hint(whole)}"
+            )
     refuse_foreign_folder(location)
     read_state = last_manifest if options.rebuild else read_manifest
     stamp, manifest = location.stamp(MANIFEST), read_state(location)
@@ -131,15 +139,17 @@ def _update_index(
     """Plan a run and execute it; the caller holds the write lock."""
     started = time.perf_counter()
     refuse_damage(location, before)
+    is_shard, folder = isinstance(documents, Share), location.path
+    if is_shard and folder is not None:
+        folder = folder.parent  # the folder of the whole index, whose files are no documents
     patterns = Patterns(options.include, options.exclude)
     plan = plan_run(
-        documents, before, location.path, patterns=patterns, prune=options.prune, progress=options.progress
+        documents, before, folder, patterns=patterns, prune=options.prune, progress=options.progress
     )
     report = IndexReport(unchanged=plan.unchanged, failed=plan.failed, unknown=sorted(set(plan.unknown)))
     run = IndexingRun(location, model, before, report, options.progress, publish_at_end=options.rebuild)
     run.remove_replaced()
     # a shard may have no readable document, so its run must not fail because of that
-    is_shard = isinstance(documents, Share)
     rescue: Rescue | None = (lambda _: {}) if is_shard else None
     if plan.work or plan.removed or options.rebuild or (is_shard and before.version is None):
         # Ray is started only if there is something to read; its workers load the model by its name
@@ -147,8 +157,8 @@ def _update_index(
         uses_ray = options.ray and plan.work
         with open_cluster(str(options.ray), plan.work) if uses_ray else nullcontext() as ray:
             run.apply(plan, rescue, Cluster(ray, worker_model) if ray else None)
-    elif plan.failed and not before.sources:
-        raise nothing_read(plan.failed)
+    elif plan.failed and not before.sources and not is_shard:
+        raise NothingReadError(plan.failed)
     elif plan.restamped or (before.version and not has_current_copy(location, run.manifest)):
         with explain_write_errors(location.uri):
             replace(run.manifest, sources={**before.sources, **plan.restamped}).publish(location)
@@ -164,9 +174,25 @@ def _update_index(
 def build_shards(documents: Documents, location: Location, options: BuildOptions) -> IndexReport:
     """Bring each shard up to date with its share of the documents; with Ray, each in a worker of its own.
 
-    An interrupted run leaves the last complete state of each shard.
+    An interrupted run leaves the last complete state of each shard. A first run that fails before it wrote
+    anything leaves nothing, so that another number of shards can be chosen.
     """
-    uris = _write_layout(location, options.shards)
+    if isinstance(location, Database):
+        raise ConfigurationError(
+            f"{location.uri} is a database, which cannot have shards: expected a folder or a bucket."
+        )
+    is_new, uris = not shard_uris(location), _write_layout(location, options.shards)
+    try:
+        return _build_each(documents, uris, options)
+    except BaseException:
+        names = (set(location.names(f"shard-{number}")) for number in range(len(uris)))
+        if is_new and not any(each - {HOLDER} for each in names):
+            location.remove(SHARDS)
+            remove_failed_start(location)
+        raise
+
+
+def _build_each(documents: Documents, uris: Sequence[str], options: BuildOptions) -> IndexReport:
     if isinstance(documents, Iterable) and not is_single(documents):
         documents = list[Any](documents)  # each shard reads them
     shares = {uri: Share(documents, number, len(uris)) for number, uri in enumerate(uris)}
@@ -184,7 +210,7 @@ def build_shards(documents: Documents, location: Location, options: BuildOptions
             options.progress(_shard_progress(reports, uris, time.perf_counter() - started))
     joined = join_reports(reports, time.perf_counter() - started)
     if joined.failed and not joined.total_chunks:
-        raise nothing_read(joined.failed)
+        raise NothingReadError(joined.failed)
     return joined
 
 
@@ -202,12 +228,8 @@ def build_in_worker(share: Share, uri: str, folder: str, options: BuildOptions) 
         return _build_index(share, uri, options)
 
 
-def _write_layout(location: Location, shards: int | None) -> list[str]:
+def _write_layout(location: Files, shards: int | None) -> list[str]:
     """Return the URIs of the shards; for a new index, write their number first."""
-    if isinstance(location, Database):
-        raise ConfigurationError(
-            f"{location.uri} is a database, which cannot have shards: expected a folder or a bucket."
-        )
     if uris := shard_uris(location):
         if shards not in (None, len(uris)):
             raise ConfigurationError(
@@ -222,9 +244,10 @@ def _write_layout(location: Location, shards: int | None) -> list[str]:
             f"The index {location.uri} has no shards. Make an index of shards under another name."
         )
     refuse_foreign_folder(location)
-    if location.path is not None:
-        make_folder(location.path)
-    location.write(SHARDS, json.dumps({"shards": shards}).encode())
+    with explain_write_errors(location.uri):
+        if location.path is not None:
+            make_folder(location.path)
+        location.write(SHARDS, json.dumps({"shards": shards}).encode())
     return shard_uris(location)
 
 

@@ -119,16 +119,26 @@ class EmbeddingCache:
             return []
 
 
+def has_entries(folder: Path) -> bool:
+    """Return whether the cache of a folder holds vectors."""
+    with suppress(sqlite3.Error), closing(sqlite3.connect(_read_only(folder), uri=True)) as database:
+        return database.execute("SELECT 1 FROM entries LIMIT 1").fetchone() is not None
+    return False
+
+
+def _read_only(folder: Path) -> str:
+    return f"{(folder / FILE).absolute().as_uri()}?mode=ro"
+
+
 def cache_damage(folder: Path, *, deep: bool = True) -> str:
     """Return what is damaged in the cache of a folder, or an empty string.
 
     Without `deep`, SQLite only opens the file, by which it notices a file that was cut short.
     """
-    file = folder / FILE
-    if not file.exists():
+    if not (folder / FILE).exists():
         return ""
     try:
-        with closing(sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro", uri=True, timeout=5)) as database:
+        with closing(sqlite3.connect(_read_only(folder), uri=True, timeout=5)) as database:
             if not deep:
                 database.execute("SELECT key FROM entries LIMIT 1").fetchone()
                 return ""

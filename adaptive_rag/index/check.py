@@ -11,7 +11,7 @@ from adaptive_rag.errors import IndexDamagedError
 from adaptive_rag.index import neighbours
 from adaptive_rag.index.cache import FILE, cache_damage
 from adaptive_rag.index.files import Fragment, changed_files, read_version
-from adaptive_rag.index.location import Location, open_files
+from adaptive_rag.index.location import Files, open_files
 from adaptive_rag.index.manifest import (
     COPY,
     MANIFEST,
@@ -82,7 +82,7 @@ def check_index(uri: str | Path, *, deep: bool = False) -> IndexCheck:
     return check
 
 
-def manifest_or_copy(location: Location) -> tuple[Manifest | None, list[Damage]]:
+def manifest_or_copy(location: Files) -> tuple[Manifest | None, list[Damage]]:
     """Return the manifest and no damage, or the copy of a damaged manifest and what is wrong with it."""
     try:
         return complete_manifest(location), []
@@ -90,7 +90,7 @@ def manifest_or_copy(location: Location) -> tuple[Manifest | None, list[Damage]]
         return last_manifest(location), [Damage(MANIFEST, first_line(error))]
 
 
-def examine(location: Location, manifest: Manifest, *, deep: bool) -> IndexCheck:
+def examine(location: Files, manifest: Manifest, *, deep: bool) -> IndexCheck:
     """Compare an index with a manifest."""
     files = manifest.files
     check = IndexCheck(
@@ -123,7 +123,7 @@ def examine(location: Location, manifest: Manifest, *, deep: bool) -> IndexCheck
     return check
 
 
-def _check_rows(location: Location, reader: TableReader, changed: Collection[str], check: IndexCheck) -> None:
+def _check_rows(location: Files, reader: TableReader, changed: Collection[str], check: IndexCheck) -> None:
     """Check the rows in the files that are intact."""
     manifest = reader.manifest
     fragments = fragments_of(location, manifest)
@@ -134,7 +134,7 @@ def _check_rows(location: Location, reader: TableReader, changed: Collection[str
     check.incomplete = [name for name, each in records if not census.is_complete(each.doc, each.chunks)]
 
 
-def fragments_of(location: Location, manifest: Manifest) -> list[Fragment]:
+def fragments_of(location: Files, manifest: Manifest) -> list[Fragment]:
     """Return the fragments of the table version, or an empty list if they cannot be read."""
     assert manifest.version is not None
     try:

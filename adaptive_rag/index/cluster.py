@@ -23,7 +23,7 @@ from adaptive_rag.index.manifest import Settings, SourceRecord
 from adaptive_rag.index.plan import Work, content_key
 from adaptive_rag.index.progress import Meter
 from adaptive_rag.index.read_ahead import reading_ahead
-from adaptive_rag.index.row_maker import Contents, Result, copy_record, make_rows
+from adaptive_rag.index.row_maker import Contents, Result, make_rows
 from adaptive_rag.index.table import DOC, to_arrow
 from adaptive_rag.index.vectorize import Vectorizer
 from adaptive_rag.ingest import Failure, hash_file
@@ -211,10 +211,10 @@ class Cluster:
                 continue
             content = content_key(part.path, part.hash)
             if content is not None and part.copy_of is None:
-                owner, first_record = contents.setdefault(content, (item.source, part))
+                owner, first = contents.setdefault(content, (item.source, part))
                 if owner != item.source:  # another worker has embedded the same content meanwhile
                     repeated_docs.append(part.doc)
-                    part = copy_record(part, owner, first_record)
+                    part = replace(part, doc=first.doc, chunks=first.chunks, copy_of=owner)
             yield item, part
         if rows is not None and repeated_docs:
             rows = rows.filter(compute.invert(compute.is_in(rows[DOC], array(repeated_docs, string()))))

@@ -21,14 +21,18 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Protocol
+from typing import IO, TYPE_CHECKING
 
 from xxhash import xxh3_64
 
 from adaptive_rag.errors import AdaptiveRAGError, ConfigurationError
 from adaptive_rag.index.bucket import Bucket
+from adaptive_rag.index.location import bytes_in
 from adaptive_rag.index.manifest import Manifest, Seal
 from adaptive_rag.private import make_folder
+
+if TYPE_CHECKING:
+    from adaptive_rag.index.row_reader import RowReader
 
 GB = 10**9
 FILES_AT_ONCE = 4
@@ -49,13 +53,6 @@ class Copy:
 
     folder: Path
     _lock: IO[bytes]
-
-
-class CopyReader(Protocol):
-    """A reader of one version, which switches to the local copy once there is one."""
-
-    manifest: Manifest
-    copy: Copy | None
 
 
 @dataclass(frozen=True)
@@ -83,11 +80,11 @@ class DiskCache:
             return Copy(folder, lock)
         return None
 
-    def begin(self, bucket: Bucket, reader: CopyReader) -> None:
+    def begin(self, bucket: Bucket, reader: RowReader) -> None:
         """Copy the version of a reader in the background, and then switch the reader to the copy."""
         _copy_pool().submit(self._fill, bucket, reader.manifest, weakref.ref(reader))
 
-    def _fill(self, bucket: Bucket, manifest: Manifest, reader_ref: weakref.ref[CopyReader]) -> None:
+    def _fill(self, bucket: Bucket, manifest: Manifest, reader_ref: weakref.ref[RowReader]) -> None:
         """Copy a version while its reader exists; on failure, log a warning and remove the partial copy."""
         partial = self._folder_of(bucket, manifest).with_suffix(PARTIAL)
         try:
@@ -125,7 +122,7 @@ class DiskCache:
             if leftover != partial:  # left by a process that was killed
                 shutil.rmtree(leftover, ignore_errors=True)
         lock_files = sorted(self.folder.glob(f"*/*{LOCK}"), key=lambda file: file.stat().st_mtime)
-        while (used_bytes := _bytes_in(self.folder)) + missing_bytes > self.most_bytes:
+        while (used_bytes := bytes_in(self.folder)) + missing_bytes > self.most_bytes:
             if not lock_files:
                 raise NoCopyError(
                     f"its copy takes another {missing_bytes / GB:.2f} GB, and other copies in use take "
@@ -138,7 +135,7 @@ class DiskCache:
                 lock.close()
 
     @contextmanager
-    def _copy_lock(self, reader_ref: weakref.ref[CopyReader]) -> Iterator[None]:
+    def _copy_lock(self, reader_ref: weakref.ref[RowReader]) -> Iterator[None]:
         """Let only one process copy at a time; the others then find its copy."""
         while (lock := _lock((self.folder / FILLING).with_suffix(""), exclusive=True)) is None:
             if not _is_wanted(reader_ref):
@@ -176,7 +173,7 @@ def _copy_pool() -> ThreadPoolExecutor:
     return ThreadPoolExecutor(1, thread_name_prefix="copies")
 
 
-def _is_wanted(reader_ref: weakref.ref[CopyReader]) -> bool:
+def _is_wanted(reader_ref: weakref.ref[RowReader]) -> bool:
     """Return whether the reader still exists and the program is still running."""
     return reader_ref() is not None and threading.main_thread().is_alive()
 
@@ -214,7 +211,7 @@ def _link_from_sibling(partial: Path, name: str, size: int, siblings: list[Path]
     return False
 
 
-def _copy(bucket: Bucket, partial: Path, reader_ref: weakref.ref[CopyReader], name: str, seal: Seal) -> None:
+def _copy(bucket: Bucket, partial: Path, reader_ref: weakref.ref[RowReader], name: str, seal: Seal) -> None:
     """Copy one file, unless it exists already."""
     file = partial / name
     if file.exists():
@@ -231,16 +228,3 @@ def _copy(bucket: Bucket, partial: Path, reader_ref: weakref.ref[CopyReader], na
     if (unfinished.stat().st_size, checksum.hexdigest()) != (seal.size, seal.checksum):
         raise NoCopyError(f"{name} is not as it was written")
     unfinished.rename(file)
-
-
-def _bytes_in(folder: Path) -> int:
-    """Return the total size of the files below a folder; a file with several hard links counts once."""
-    sizes: dict[int, int] = {}
-    for folder_path, _, names in os.walk(folder):
-        for name in names:
-            try:
-                stat = os.stat(os.path.join(folder_path, name))
-            except FileNotFoundError:  # another process has just removed it
-                continue
-            sizes[stat.st_ino] = stat.st_size
-    return sum(sizes.values())

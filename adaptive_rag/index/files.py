@@ -15,9 +15,10 @@ from typing import Any, NamedTuple
 from xxhash import xxh3_64
 
 from adaptive_rag.errors import IndexDamagedError, IndexingError
-from adaptive_rag.index.location import Location
+from adaptive_rag.index.location import Files, Location
 from adaptive_rag.index.manifest import Manifest, Seal, repair_hint
 from adaptive_rag.index.memory_table import IN_MEMORY_UP_TO
+from adaptive_rag.index.postgres.database import Database
 
 MOST_NAMED = 3  # in an error
 # Field numbers in `table.proto`.
@@ -53,7 +54,7 @@ class TableVersion(NamedTuple):
     """For each index folder, the sizes of its files."""
 
 
-def read_version(location: Location, table: str, version: int) -> TableVersion:
+def read_version(location: Files, table: str, version: int) -> TableVersion:
     """Return the files of a table version; paths are relative to the folder of the index."""
     from google.protobuf import message
 
@@ -74,9 +75,7 @@ def read_version(location: Location, table: str, version: int) -> TableVersion:
     return TableVersion(file, fragments, folders)
 
 
-def seal_files(
-    location: Location, table: str, version: int, known_seals: Mapping[str, Seal]
-) -> dict[str, Seal]:
+def seal_files(location: Files, table: str, version: int, known_seals: Mapping[str, Seal]) -> dict[str, Seal]:
     """Return the sizes and checksums of the files of a version; `known_seals` are not computed again."""
     table_version = read_version(location, table, version)
     expected_sizes = {table_version.file: 0}
@@ -100,7 +99,7 @@ def seal_files(
     return {file: known_seals.get(file) or seals[file] for file in expected_sizes}
 
 
-def changed_files(location: Location, files: Mapping[str, Seal], *, contents: bool) -> dict[str, str]:
+def changed_files(location: Files, files: Mapping[str, Seal], *, contents: bool) -> dict[str, str]:
     """Return the files that are missing or changed, each with what is wrong.
 
     Without `contents`, only sizes are compared.
@@ -126,8 +125,10 @@ def refuse_damage(location: Location, manifest: Manifest, checked_files: Collect
     """Raise an error if files of an index are missing or changed, except `checked_files`.
 
     Contents are compared if the table is small enough to be read into memory, since they are read then
-    anyway. For a larger table, and in a bucket, only sizes are compared.
+    anyway. For a larger table, and in a bucket, only sizes are compared. A database manages its own files.
     """
+    if isinstance(location, Database):
+        return
     files = {file: seal for file, seal in manifest.files.items() if file not in checked_files}
     contents = manifest.chunks <= IN_MEMORY_UP_TO and location.path is not None
     if problems := changed_files(location, files, contents=contents):
@@ -141,7 +142,7 @@ def damage_error(uri: str, problems: Mapping[str, str]) -> IndexDamagedError:
     return IndexDamagedError(f"The index {uri} is damaged: {named}{rest}. Repair it with: {repair_hint(uri)}")
 
 
-def _checksum(location: Location, file: str) -> str:
+def _checksum(location: Files, file: str) -> str:
     checksum = xxh3_64()
     for piece in location.pieces(file):
         checksum.update(piece)

@@ -20,7 +20,7 @@ from langchain_core.retrievers import BaseRetriever
 from langchain_core.vectorstores import VectorStore
 
 from adaptive_rag.context import Context
-from adaptive_rag.errors import ConfigurationError, IndexMismatchError
+from adaptive_rag.errors import ConfigurationError
 from adaptive_rag.index.bucket import Bucket
 from adaptive_rag.index.build import build_index
 from adaptive_rag.index.check import check_index
@@ -35,9 +35,14 @@ from adaptive_rag.index.postgres.database import SCHEMES, Database
 from adaptive_rag.index.postgres.source import PostgresIndex
 from adaptive_rag.index.reader import TableReader
 from adaptive_rag.index.repair import repair_index
-from adaptive_rag.index.report import IndexReport, nothing_read
+from adaptive_rag.index.report import IndexReport, NothingReadError
 from adaptive_rag.index.sharding.layout import join_facts, refuse_shards, shard_uris
-from adaptive_rag.index.vectorize import load_model_of, refuse_dimension
+from adaptive_rag.index.vectorize import (
+    OtherModelError,
+    load_model_of,
+    refuse_dimension,
+    refuse_other_model,
+)
 from adaptive_rag.models.onnx import OnnxEmbeddings
 from adaptive_rag.source import (
     ChoosesSources,
@@ -76,14 +81,9 @@ class Index(OpenedIndex):
     repair = staticmethod(repair_index)
 
     def __init__(
-        self,
-        location: Files,
-        stamp: Hashable,
-        manifest: Manifest,
-        embeddings: Embeddings | None,
-        disk_cache: DiskCache | None = None,
+        self, location: Files, stamp: Hashable, manifest: Manifest, disk_cache: DiskCache | None
     ) -> None:
-        super().__init__(location.uri, embeddings)
+        super().__init__(location.uri, None)
         self._location = location
         self._disk_cache = disk_cache
         self._lock = threading.Lock()
@@ -114,16 +114,17 @@ class Index(OpenedIndex):
         """
         location = open_files(uri, "Index.open")
         refuse_shards(location, "Index.open", "Open it with ShardedIndex.open.")
-        stamp, manifest = location.stamp(MANIFEST), complete_manifest(location)
-        model = load_model_of(location.uri, manifest.settings.embeddings, embeddings)
-        return cls(location, stamp, manifest, model, disk_cache)
+        index = cls.open_rows(uri, disk_cache)
+        name = index._reader.manifest.settings.embeddings
+        index._embeddings = load_model_of(location.uri, name, embeddings)
+        return index
 
     @classmethod
     def open_rows(cls, uri: str | Path, disk_cache: DiskCache | None = None) -> Index:
         """Open an index without its embedding model, for callers that already have vectors."""
         location = open_files(uri, "Index.open")
         stamp, manifest = location.stamp(MANIFEST), complete_manifest(location)
-        return cls(location, stamp, manifest, None, disk_cache)
+        return cls(location, stamp, manifest, disk_cache)
 
     def search(self, queries: Sequence[str], *, limit: int) -> list[list[Candidate]]:
         """Return, for each query, the union of its best `limit` chunks by vector and by words.
@@ -269,7 +270,7 @@ class Index(OpenedIndex):
         """Return what the index contains and how it was made."""
         return self.reader().manifest.describe(self._location)
 
-    def at(self, version: str) -> Index:
+    def at(self, version: str) -> Self:
         """Return the index pinned to the named state, or to the current one if that is no longer known."""
         pinned, base = copy.copy(self), self.base
         with self._lock:
@@ -296,11 +297,7 @@ class Index(OpenedIndex):
             if stamp != self._stamp:
                 manifest = complete_manifest(self._location)
                 current = self._reader.manifest
-                if manifest.settings.embeddings != current.settings.embeddings:
-                    raise IndexMismatchError(
-                        f"The index {self.uri} was opened with {current.settings.embeddings!r} and then "
-                        f"rebuilt with {manifest.settings.embeddings!r}. Open it again."
-                    )
+                refuse_other_model(self.uri, current.settings.embeddings, manifest.settings.embeddings)
                 # Sources are compared too: copies of a document may come or go without a change of the table.
                 published = (manifest.table, manifest.version, manifest.sources)
                 if published != (current.table, current.version, current.sources):
@@ -310,14 +307,6 @@ class Index(OpenedIndex):
                     self._reader = reader
                 self._stamp = stamp
             return self._reader
-
-    def has_other_model(self) -> bool:
-        """Return whether the index was rebuilt with another embedding model since it was opened."""
-        try:
-            self.reader()
-        except IndexMismatchError:
-            return True
-        return False
 
     def _open_reader(self, manifest: Manifest) -> TableReader:
         """Open a state from its local copy; if there is none, from the bucket, and start copying it."""
@@ -373,10 +362,6 @@ STORES: dict[str, Callable[[str, str | Embeddings | None], ChunkSource]] = {
     "": Index.open,
     **dict.fromkeys(SCHEMES, PostgresIndex.open),
 }
-# The function that opens an index of shards. Its module imports this one, and so registers it here.
-SHARD_OPENERS: dict[
-    str, Callable[[str, str | Embeddings | None, DiskCache | None, str | None], ChunkSource]
-] = {}
 
 
 def source_of(context: Context, state: Mapping[str, Any] = MappingProxyType({})) -> ChunkSource:
@@ -396,8 +381,8 @@ def source_of(context: Context, state: Mapping[str, Any] = MappingProxyType({}))
         # An index that is opened again does not know the version of a question that has begun.
         open_ = _open_once if version else open_source
         source = open_(source, context.embeddings, disk_cache, context.retrieval.ray)
-    # `Index` is named, since Python 3.11 reads `version` to check the protocol, which fails after a rebuild.
-    source = source.at(version) if version and isinstance(source, Index | KeepsVersions) else source
+    # Our class comes first: Python 3.11 reads `version` to check the protocol, which fails after a rebuild.
+    source = source.at(version) if version and isinstance(source, OpenedIndex | KeepsVersions) else source
     if not context.where:
         return source
     if not isinstance(source, FiltersChunks):
@@ -431,13 +416,15 @@ def open_source(
     cluster, each shard of an index is held by an actor there.
     """
     source = _open_once(location, embeddings, disk_cache, ray)
-    if not (isinstance(source, Index) and source.has_other_model()):
-        return source
-    key = _cache_key(location, embeddings, disk_cache, ray)
-    with _opening:
-        if _open_once.cache.get(key) is source:  # no other thread has opened it again
-            del _open_once.cache[key]
-    return _open_once(location, embeddings, disk_cache, ray)
+    try:
+        _ = source.version if isinstance(source, OpenedIndex) else ""
+    except OtherModelError:
+        key = _cache_key(location, embeddings, disk_cache, ray)
+        with _opening:
+            if _open_once.cache.get(key) is source:  # no other thread has opened it again
+                del _open_once.cache[key]
+        return _open_once(location, embeddings, disk_cache, ray)
+    return source
 
 
 _opening = threading.Condition()
@@ -456,7 +443,9 @@ def _open_once(
         return RetrieverSource(location, embeddings)
     open_store = STORES.get(_scheme_of(location), Index.open)
     if open_store == Index.open and shard_uris(open_location(location)):
-        return SHARD_OPENERS["open"](location, embeddings, disk_cache, ray)
+        from adaptive_rag.index.sharding.source import ShardedIndex
+
+        return ShardedIndex.open(location, embeddings, disk_cache, ray)
     if ray is not None:
         raise ConfigurationError(
             f"retrieval.ray = {ray!r} needs an index of shards, and {location} has no shards. Leave it out, "
@@ -478,7 +467,7 @@ def narrow_to(report: IndexReport, uri: str, embeddings: str | Embeddings | None
     """
     names = set(report.sources)
     if not names:
-        raise nothing_read(report.failed)
+        raise NothingReadError(report.failed)
     index = open_source(uri, embeddings)
     if not isinstance(index, ChoosesSources):
         return uri

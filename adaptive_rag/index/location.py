@@ -8,7 +8,7 @@ from collections.abc import Hashable, Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import TypeAlias
-from urllib.parse import unquote, urlparse
+from urllib.parse import unquote
 
 from typing_extensions import Buffer
 
@@ -92,6 +92,17 @@ class Folder:
         (self.path / name).unlink(missing_ok=True)
 
 
+def bytes_in(folder: Path) -> int:
+    """Return the total size of the files below a folder; a file with several hard links counts once."""
+    sizes: dict[int, int] = {}
+    for folder_path, _, names in os.walk(folder):
+        for name in names:
+            with suppress(FileNotFoundError):  # another process has just removed it
+                stat = os.stat(os.path.join(folder_path, name))
+                sizes[stat.st_ino] = stat.st_size
+    return sum(sizes.values())
+
+
 Files: TypeAlias = Folder | Bucket
 Location: TypeAlias = Files | Database
 
@@ -114,7 +125,11 @@ def open_location(uri: str | Path) -> Location:
         return Database(text)
     if "://" in text and scheme != "file":
         return Bucket(text)
-    path = Path(unquote(urlparse(text).path)) if scheme == "file" else Path(os.path.expanduser(text))
+    path = Path(os.path.expanduser(text))
+    if scheme == "file":
+        path = Path(unquote(text.partition("://")[2]).removeprefix("localhost"))
+        if not path.is_absolute():
+            raise ConfigurationError(f"index = {text!r} has no absolute path: expected file:///FOLDER.")
     # unlike the methods of Path, these return False if access is denied
     if os.path.exists(path) and not os.path.isdir(path):
         raise ConfigurationError(

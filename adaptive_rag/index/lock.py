@@ -9,6 +9,7 @@ from functools import partial
 
 from adaptive_rag.errors import IndexingError, IndexMismatchError
 from adaptive_rag.index.bucket import Bucket
+from adaptive_rag.index.cache import FILE, has_entries
 from adaptive_rag.index.lease import hold_lease, name_holder, this_process
 from adaptive_rag.index.location import Folder, Location
 from adaptive_rag.index.manifest import HOLDER, LOCK, MANIFEST, OWN_FILES, is_index
@@ -75,13 +76,15 @@ def refuse_foreign_folder(location: Location) -> None:
 
 
 def remove_failed_start(location: Location) -> None:
-    """Remove the lock files, and the folder, after a first run that wrote nothing."""
+    """Remove the lock files, and the folder, after a first run that wrote nothing but embedded texts."""
     if location.path is None or not all(name.startswith(OWN_FILES) for name in location.names()):
         return
+    kept = {FILE} if has_entries(location.path) else set()  # the next run needs to embed these no more
     with suppress(OSError):
-        for file in list(location.path.iterdir()):
-            file.unlink()
-        location.path.rmdir()
+        for name in {*location.names()} - kept:
+            (location.path / name).unlink()
+        if not kept:
+            location.path.rmdir()
 
 
 def _holder(location: Location) -> str:

@@ -24,9 +24,9 @@ from adaptive_rag.errors import (
 from adaptive_rag.index import neighbours
 from adaptive_rag.index.bucket import Bucket, ChangedError
 from adaptive_rag.index.cache import FILE
-from adaptive_rag.index.location import Location
+from adaptive_rag.index.location import Location, bytes_in
 from adaptive_rag.index.postgres.database import Database
-from adaptive_rag.index.sharding.layout import refuse_shards
+from adaptive_rag.index.sharding.layout import refuse_shards, whole_of
 
 MANIFEST = "manifest.json"
 # A copy of the manifest, in case a disk error damages the first.
@@ -95,6 +95,8 @@ class SourceRecord:
     size: int | None = None
     mtime_ns: int | None = None
     """None if the file was written so shortly before reading that its time proves nothing."""
+    link: str | None = None
+    """Where the file was found, if a symbolic link in the given folders led out of them to `path`."""
     notes: tuple[str, ...] = ()
     """Notes for the user, such as pages without text."""
     copy_of: str | None = None
@@ -173,7 +175,6 @@ class Manifest:
 
     def describe(self, location: Location) -> dict[str, Any]:
         """Return what the index contains and how it was made."""
-        files = location.path.rglob("*") if location.path else None
         # a database gets its vector index at a smaller size, or may not support one
         in_database = isinstance(location, Database)
         is_exact = self.recall is None if in_database else self.chunks <= neighbours.EXACT_UP_TO
@@ -182,7 +183,7 @@ class Manifest:
             **asdict(self.settings),
             "sources": len(self.sources),
             "chunks": self.chunks,
-            "bytes": None if files is None else sum(file.stat().st_size for file in files if file.is_file()),
+            "bytes": None if location.path is None else bytes_in(location.path),
             "vector_search": "exact" if is_exact else "approximate",
             "recall": self.recall,
             "updated": self.committed,
@@ -319,18 +320,20 @@ def complete_manifest(location: Location) -> Manifest:
         IndexMismatchError: there is no index of this program.
     """
     manifest = read_manifest(location)
-    command = f"adaptive-rag index PATH --index {quoted(location.uri)}"
     if manifest is None:
         refuse_shards(location, "This command")
         if all(name.startswith(OWN_FILES) for name in location.names()):
-            raise IndexMismatchError(f"There is no index at {location.uri}. Make one with: {command}")
+            raise IndexMismatchError(
+                f"There is no index at {location.uri}. Make one with: {build_hint(location.uri)}"
+            )
         raise IndexMismatchError(
             f"{location.uri} is not an index of this program: it has no {MANIFEST}. Pass the folder of an "
             "index, or make a new one with: adaptive-rag index PATH --index FOLDER"
         )
     if manifest.version is None:
         raise IndexUnfinishedError(
-            f"The index {location.uri} is still empty: its first run did not finish. Run: {command}"
+            f"The index {location.uri} is still empty: its first run did not finish. "
+            f"Run: {build_hint(location.uri)}"
         )
     return manifest
 
@@ -343,9 +346,14 @@ def concurrent_write_error(uri: str) -> IndexingError:
     )
 
 
+def build_hint(uri: str) -> str:
+    """Return the command that builds an index; a shard is built with the others."""
+    return f"adaptive-rag index PATH --index {quoted(whole_of(uri))}"
+
+
 def rebuild_hint(uri: str) -> str:
     """Return the command that rebuilds an index."""
-    return f"adaptive-rag index PATH --index {quoted(uri)} --rebuild"
+    return f"{build_hint(uri)} --rebuild"
 
 
 def repair_hint(uri: str) -> str:

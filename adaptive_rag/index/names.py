@@ -6,7 +6,6 @@ import os
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple
 
 from adaptive_rag.errors import ConfigurationError
 from adaptive_rag.index.manifest import Manifest
@@ -15,24 +14,16 @@ from adaptive_rag.ingest.archives import on_disk
 from adaptive_rag.ingest.documents import printable
 
 
-class NamedFiles(NamedTuple):
-    """Files under their names in the index, with their real paths; and what to tell about names."""
-
-    files: list[tuple[SourceFile, str]]
-    failed: list[Failure]
-    notes: list[Note]
-
-
 def name_files(
     files: Sequence[SourceFile], manifest: Manifest, index: Path | None, *, are_named: bool, are_shared: bool
-) -> NamedFiles:
-    """Return the files of a run under their names in the index.
+) -> tuple[list[tuple[SourceFile, str]], list[Failure], list[Note]]:
+    """Return the files of a run under their names in the index, with their real paths; failures; and notes.
 
     A file keeps the name under which it was first indexed, even if a later run starts in another folder. A
     new file whose name is that of another one gets more of its folder into it, unless the caller has named
     the files (`are_named`). Of files whose names are printed alike, the second is a failure.
     """
-    named = NamedFiles([], [], [])
+    named, failed, notes = list[tuple[SourceFile, str]](), list[Failure](), list[Note]()
     by_path = {record.path: source for source, record in manifest.sources.items() if record.path}
     real_paths = [(file, file.real or os.path.realpath(file.path)) for file in files]
     owners: dict[str, str] = {}
@@ -43,7 +34,7 @@ def name_files(
     for file, real_path in real_paths:
         if owners[file.source] != real_path:
             reason = "has a name that is shown like that of another file. Rename it"
-            named.failed.append(Failure(file.source, reason))
+            failed.append(Failure(file.source, reason))
             continue
         source = by_path.get(real_path, file.source)
         if real_path not in by_path and not are_named:
@@ -56,13 +47,13 @@ def name_files(
                 source = _lengthen_name(file, taken, manifest)
                 longer[file.source] = source
             taken.add(source)
-        named.files.append((replace(file, source=source), real_path))
+        named.append((replace(file, source=source), real_path))
     if longer:
         (name, new_name), *others = longer.items()
         more = f". The same holds for {len(others):,} more" if others else ""
         text = f"has more of its folder in its name, since {name} is another file{more}"
-        named.notes.append(Note(new_name, text))
-    return named
+        notes.append(Note(new_name, text))
+    return named, failed, notes
 
 
 def _names_other_file(file: SourceFile, manifest: Manifest, index: Path | None) -> bool:

@@ -37,6 +37,15 @@ class OpenedIndex(ABC):
         """Return the vectors of queries, shape (len(queries), dimension); recent ones are cached."""
         return embed_queries(self.embeddings, queries)
 
+    @property
+    @abstractmethod
+    def version(self) -> str:
+        """The name of the current state; chunks of a state of another name may no longer exist."""
+
+    @abstractmethod
+    def at(self, version: str) -> Self:
+        """Return the index pinned to the named state, or to the current one if that is no longer known."""
+
     @abstractmethod
     def vectors(self, ids: Sequence[str]) -> Vectors:
         """Return the vectors of chunks, shape (len(ids), dimension), unit length."""

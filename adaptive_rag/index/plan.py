@@ -38,7 +38,6 @@ from adaptive_rag.ingest.web import Fetching, crawl, is_address
 
 AnyDocument = str | Path | SourceFile | Site | SourceText | Document
 Documents = Confined | AnyDocument | Iterable[AnyDocument]
-SourceFilter = Callable[[str], bool]
 
 # The worst resolution of file times is 2 seconds. A file that was written less than that before the check may
 # change again and keep its time.
@@ -46,11 +45,15 @@ SETTLED_NS = 2_000_000_000
 
 
 class Stamp(NamedTuple):
-    """Path, size and time of a file, for a cheap test of whether it has changed."""
+    """Path, size and time of a file, for a cheap test of whether it has changed.
+
+    A file in an archive has the size and the time of the archive.
+    """
 
     path: str
     size: int
     mtime_ns: int | None
+    link: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,23 +130,22 @@ def plan_run(
 
     `progress` is called while web pages are fetched.
     """
-    is_included: SourceFilter = documents.contains if isinstance(documents, Share) else _include_all
+    share = documents if isinstance(documents, Share) else None
     documents = documents.documents if isinstance(documents, Share) else documents
     if isinstance(documents, Confined):
-        return _plan_files(documents, manifest, folder, patterns, is_included, prune=prune)
+        return _plan_files(documents, manifest, folder, patterns, share, prune=prune)
     items: list[Any] = [documents] if is_single(documents) else list(cast(Iterable[Any], documents))
     items = [Site(item) if is_address(item) else item for item in items]
     sites = [item for item in items if isinstance(item, Site)]
     paths = [item for item in items if isinstance(item, str | Path | SourceFile)]
     if len(paths) + len(sites) == len(items):
-        if sites and is_included is not _include_all:
+        if sites and share is not None:
             raise ConfigurationError(
                 f"An index of shards cannot contain web pages: leave {sites[0].address} out."
             )
-        if sites and not paths:
-            plan = Plan()
-        else:
-            plan = _plan_files(paths, manifest, folder, patterns, is_included, prune=prune)
+        plan = Plan()
+        if paths or not sites:
+            plan = _plan_files(paths, manifest, folder, patterns, share, prune=prune)
         for site in sites:
             _add_site(site, plan, manifest, progress, prune=prune)
         return plan
@@ -151,7 +153,7 @@ def plan_run(
         problem = "Paths and documents cannot be mixed in one run"
         raise ConfigurationError(f"{problem}: index them one after the other.")
     are_texts = all(isinstance(item, SourceText) for item in items)
-    return _plan_texts(items if are_texts else from_langchain(items), manifest, is_included)
+    return _plan_texts(items if are_texts else from_langchain(items), manifest, share)
 
 
 def is_single(documents: Documents) -> bool:
@@ -160,13 +162,11 @@ def is_single(documents: Documents) -> bool:
     return isinstance(documents, types) or hasattr(documents, "page_content")
 
 
-def _include_all(source: str) -> bool:
-    return True
-
-
-def _plan_texts(texts: Iterable[SourceText], manifest: Manifest, is_included: SourceFilter) -> Plan:
+def _plan_texts(texts: Iterable[SourceText], manifest: Manifest, share: Share | None) -> Plan:
     plan = Plan()
-    for text in filter(lambda text: is_included(text.source), texts):
+    for text in texts:
+        if share is not None and not share.contains(text.source):
+            continue
         if text.source in plan.seen:
             raise ConfigurationError(
                 f"Two documents have the name {text.source!r}; pass each source as one document."
@@ -208,7 +208,7 @@ def _plan_files(
     manifest: Manifest,
     folder: Path | None,
     patterns: Patterns,
-    is_included: SourceFilter,
+    share: Share | None,
     *,
     prune: bool,
 ) -> Plan:
@@ -219,40 +219,42 @@ def _plan_files(
     if isinstance(paths, Confined):
         paths.check_number(len(files))
     are_named = not isinstance(paths, Confined) and any(isinstance(path, SourceFile) for path in paths)
-    included = [file for file in files if is_included(file.source)]
-    are_shared = is_included is not _include_all
-    named = name_files(included, manifest, folder, are_named=are_named, are_shared=are_shared)
-    plan.failed += named.failed
-    plan.notes += named.notes
-    checked_at = time.time_ns()
-    for file, real_path in named.files:
-        source = file.source
+    included = [file for file in files if share is None or share.contains(file.source)]
+    named, failed, notes = name_files(
+        included, manifest, folder, are_named=are_named, are_shared=share is not None
+    )
+    plan.failed += failed
+    plan.notes += notes
+    checked_at, folders = time.time_ns(), _folders_of(paths)
+    for file, real_path in named:
+        source, found_at = file.source, os.path.abspath(file.path)
         plan.seen.add(source)
-        record, stamp = manifest.sources.get(source), _stamp(real_path, checked_at)
+        is_linked = found_at != real_path and not _is_below(real_path, folders)
+        stamp = _stamp(real_path, checked_at, found_at if is_linked else None)
+        record = manifest.sources.get(source)
         if record and stamp and _is_unchanged(file, record, stamp):
             plan.unchanged += 1
-            if (record.path, record.mtime_ns) != (stamp.path, stamp.mtime_ns):
-                plan.restamped[source] = replace(record, path=stamp.path, mtime_ns=stamp.mtime_ns)
+            if (record.path, record.size, record.mtime_ns, record.link) != stamp:
+                plan.restamped[source] = replace(record, **stamp._asdict())
             continue
         # on a missing mount, a folder is not recognised as one: it may be any path without a loader
         if os.path.isdir(real_path) or find_loader(file.path) is None:
             unlisted.append(real_path)
         plan.work.append(Work(source, stamp.size if stamp else 0, file, None, stamp, record))
     if prune:
-        plan.removed = _find_removed(
-            paths.paths if isinstance(paths, Confined) else paths, unlisted, plan, manifest
-        )
+        plan.removed = _find_removed(folders, unlisted, plan, manifest)
     _find_moved(plan, manifest)
-    leaving = [*plan.removed, *(item.source for item in plan.work if item.replaces)]
-    plan.successors = {**find_successors(leaving, manifest), **plan.successors}
+    changed = [item.source for item in plan.work if item.replaces]
+    plan.successors = {**find_successors(plan.removed, changed, manifest), **plan.successors}
     return plan
 
 
 def _is_unchanged(file: SourceFile, record: SourceRecord, stamp: Stamp) -> bool:
     """Return whether a file still has the indexed content; it is read only if its time proves nothing."""
     if record.size != stamp.size:
-        return False
-    if stamp.mtime_ns is not None and record.mtime_ns == stamp.mtime_ns:
+        if on_disk(file.path) == file.path:
+            return False
+    elif stamp.mtime_ns is not None and record.mtime_ns == stamp.mtime_ns:
         return True
     try:
         return hash_file(file.path) == record.hash
@@ -260,23 +262,38 @@ def _is_unchanged(file: SourceFile, record: SourceRecord, stamp: Stamp) -> bool:
         return False
 
 
+def _folders_of(paths: Sequence[str | Path | SourceFile] | Confined) -> list[str]:
+    """Return the given folders and archives, each as an absolute path and with its links resolved."""
+    given = paths.paths if isinstance(paths, Confined) else paths
+    roots = [path.path if isinstance(path, SourceFile) else os.path.expanduser(path) for path in given]
+    folders = [root for root in roots if os.path.isdir(root) or is_archive(Path(root))]
+    return [resolve(folder) for folder in folders for resolve in (os.path.abspath, os.path.realpath)]
+
+
+def _is_below(path: str, folders: Sequence[str]) -> bool:
+    return any(map(Path(path).is_relative_to, folders))
+
+
 def _find_removed(
-    paths: Sequence[str | Path | SourceFile], unlisted: Sequence[str], plan: Plan, manifest: Manifest
+    folders: Sequence[str], unlisted: Sequence[str], plan: Plan, manifest: Manifest
 ) -> list[str]:
     """Return the sources that are missing from the given folders and archives, but not below `unlisted`."""
-    roots = [
-        Path(os.path.realpath(path.path if isinstance(path, SourceFile) else os.path.expanduser(path)))
-        for path in paths
-    ]
-    folders = [root for root in roots if root.is_dir() or is_archive(root)]
     return [
         source
         for source, record in manifest.sources.items()
         if source not in plan.seen
         and record.path
-        and any(map(Path(record.path).is_relative_to, folders))
-        and not any(map(Path(record.path).is_relative_to, unlisted))
+        and (_is_below(record.path, folders) or (record.link and _is_below(record.link, folders)))
+        and not _is_below(record.path, unlisted)
+        and not (record.link and _leads_nowhere(record.link))
     ]
+
+
+def _leads_nowhere(link: str) -> bool:
+    """Return whether a path leads through a broken link, such as one to a missing mount."""
+    return any(
+        os.path.islink(path) and not os.path.exists(path) for path in (Path(link), *Path(link).parents)
+    )
 
 
 def _find_moved(plan: Plan, manifest: Manifest) -> None:
@@ -303,11 +320,17 @@ def _find_moved(plan: Plan, manifest: Manifest) -> None:
     plan.work = remaining_work
 
 
-def find_successors(leaving: Collection[str], manifest: Manifest) -> dict[str, tuple[str, SourceRecord]]:
-    """Return, for each source that leaves the index, a remaining copy that takes over its chunks."""
-    leaving_sources, successors = set(leaving), dict[str, tuple[str, SourceRecord]]()
-    for source, record in manifest.sources.items():
-        if record.copy_of in leaving_sources and source not in leaving_sources:
+def find_successors(
+    removed: Collection[str], changed: Collection[str], manifest: Manifest
+) -> dict[str, tuple[str, SourceRecord]]:
+    """Return, for each source that is removed or changed, a copy that takes over its chunks.
+
+    A copy that has changed too comes last; it needs them if it can no longer be read.
+    """
+    changed_sources, removed_sources = set(changed), set(removed)
+    leaving, successors = changed_sources | removed_sources, dict[str, tuple[str, SourceRecord]]()
+    for source, record in sorted(manifest.sources.items(), key=lambda item: item[0] in changed_sources):
+        if record.copy_of in leaving and source not in removed_sources:
             record_alone = replace(record, doc=chunk_key(source, record.hash), copy_of=None)
             successors.setdefault(str(record.copy_of), (source, record_alone))
     return successors
@@ -356,7 +379,7 @@ def plan_reread(source: str, record: SourceRecord) -> Work | None:
     """Return the work to read a source again; None if its file is missing or has changed."""
     if record.path is None or not on_disk(Path(record.path)).is_file():  # to open a pipe would wait for ever
         return None
-    stamp = _stamp(record.path, time.time_ns())
+    stamp = _stamp(record.path, time.time_ns(), record.link)
     try:
         if stamp is None or hash_file(Path(record.path)) != record.hash:
             return None
@@ -365,13 +388,13 @@ def plan_reread(source: str, record: SourceRecord) -> Work | None:
     return Work(source, stamp.size, SourceFile(Path(record.path), source), None, stamp)
 
 
-def _stamp(real_path: str, checked_at: int) -> Stamp | None:
+def _stamp(real_path: str, checked_at: int, link: str | None) -> Stamp | None:
     try:
         status = os.stat(real_path)
     except OSError:
         try:
-            status = os.stat(on_disk(Path(real_path)))  # a file in an archive has the time of the archive
+            status = os.stat(on_disk(Path(real_path)))
         except OSError:
             return None
     settled = checked_at - status.st_mtime_ns > SETTLED_NS
-    return Stamp(real_path, status.st_size, status.st_mtime_ns if settled else None)
+    return Stamp(real_path, status.st_size, status.st_mtime_ns if settled else None, link)

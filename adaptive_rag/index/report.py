@@ -45,18 +45,12 @@ class IndexReport:
 
 
 class NothingReadError(IndexingError):
-    """None of the documents could be read, and the index is still empty."""
+    """None of the documents could be read, each for the reason in a line, and the index is still empty."""
 
-    def __init__(self, line: str, failed: Sequence[Failure]) -> None:
-        super().__init__(line)
+    def __init__(self, failed: Sequence[Failure]) -> None:
+        lines = [f"{failure}." for failure in failed] or ["none was passed."]
+        super().__init__(("\n" if len(lines) > 1 else " ").join(["No document could be read:", *lines]))
         self.failed = failed
-
-
-def nothing_read(failed: Sequence[Failure]) -> NothingReadError:
-    """Return an error with a line for each document, which says why it could not be read."""
-    lines = [f"{failure}." for failure in failed] or ["none was passed."]
-    line = ("\n" if len(lines) > 1 else " ").join(["No document could be read:", *lines])
-    return NothingReadError(line, failed)
 
 
 def join_reports(reports: Sequence[IndexReport], seconds: float) -> IndexReport:
@@ -66,8 +60,9 @@ def join_reports(reports: Sequence[IndexReport], seconds: float) -> IndexReport:
         for name in (*COUNTS, "texts_embedded", "embedding_seconds"):
             setattr(joined, name, getattr(joined, name) + getattr(report, name))
         for name in ("failed", "unknown", "sources", "notes"):
-            joined_items = getattr(joined, name)
-            joined_items += [item for item in getattr(report, name) if item not in joined_items]
-    for name in ("unknown", "sources"):
-        getattr(joined, name).sort()
+            getattr(joined, name).extend(getattr(report, name))
+    for name in ("failed", "unknown", "sources", "notes"):
+        setattr(joined, name, list(dict.fromkeys(getattr(joined, name))))
+    joined.unknown.sort()
+    joined.sources.sort()
     return joined

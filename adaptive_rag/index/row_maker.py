@@ -50,7 +50,8 @@ def make_rows(
         record = item.record(text)
         content = content_key(record.path, record.hash)
         if content is not None and content in contents:
-            yield item, copy_record(record, *contents[content])
+            owner, first = contents[content]
+            yield item, replace(record, doc=first.doc, chunks=first.chunks, copy_of=owner)
             meter.finish_source(item.size)
             continue
         before = meter.chunks
@@ -67,8 +68,3 @@ def make_rows(
         meter.finish_source(item.size)
     if pending:
         yield embed()
-
-
-def copy_record(record: SourceRecord, source: str, first: SourceRecord) -> SourceRecord:
-    """Return the record of a source that shares the chunks of another source."""
-    return replace(record, doc=first.doc, chunks=first.chunks, copy_of=source)

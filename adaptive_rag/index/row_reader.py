@@ -143,8 +143,12 @@ class RowReader:
             ids.update(zip(table["_rowid"].to_pylist(), table[ID].to_pylist(), strict=True))
         return ids
 
+    def rows_of(self, ids: Sequence[str]) -> dict[str, int]:
+        """Return row numbers by chunk id, without ids that no chunk has."""
+        return self._row_of_id.get_all(ids, self._find_rows)
+
     def _with_ids(self, ids: Sequence[str]) -> list[StoredChunk]:
-        row_of = self._row_of_id.get_all(ids, self._find_rows)
+        row_of = self.rows_of(ids)
         if unknown := [id_ for id_ in ids if id_ not in row_of]:
             raise KeyError(f"No chunk has the id {unknown[0]!r}.")
         stored_chunks = self._fetch([*row_of.values()])

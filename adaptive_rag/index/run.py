@@ -22,7 +22,7 @@ from adaptive_rag.index.postgres.database import Database
 from adaptive_rag.index.postgres.writer import DatabaseWriter
 from adaptive_rag.index.progress import Meter, Progress
 from adaptive_rag.index.read_ahead import reading_ahead
-from adaptive_rag.index.report import IndexReport, nothing_read
+from adaptive_rag.index.report import IndexReport, NothingReadError
 from adaptive_rag.index.row_maker import CHUNKS_PER_STEP, Contents, Result, make_rows
 from adaptive_rag.index.store_errors import explain_write_errors
 from adaptive_rag.index.table import DOC, TableRow, TableWriter
@@ -101,7 +101,7 @@ class IndexingRun:
                     for source, (record, chunks) in rescue(self._report.failed).items():
                         self._add_rescued(source, record, chunks)
                 elif self._report.failed and not self._sources and not self._finished:
-                    raise nothing_read(self._report.failed)
+                    raise NothingReadError(self._report.failed)
                 self._write(publish=not self._publish_at_end)
                 self._writing = True  # an interruption has nothing more to publish
                 self.finish(committed)
@@ -241,11 +241,11 @@ class IndexingRun:
             self._partly_written = (self._partly_written | {row.doc for row in ready_rows}) - complete_docs
             self._rows = waiting_rows
             for item, record in complete:
-                if item.replaces is None:
+                if (replaced := self._sources.get(item.source)) is None:
                     self._report.added += 1
                 else:
                     self._report.updated += 1
-                    self._stale.append(item.replaces.doc)
+                    self._stale.append(replaced.doc)
                 self._sources[item.source] = record
             self._finished = [pair for pair in self._finished if pair[1].doc not in complete_docs]
             # an index with sources to come is published as unfinished, not as empty

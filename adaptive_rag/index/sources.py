@@ -165,7 +165,7 @@ def remove_sources(
         run = IndexingRun(
             location, manifest.settings.embeddings, manifest, report, None, publish_at_end=False
         )
-        run.drop_removed(Plan(removed=removed, successors=find_successors(removed, manifest)))
+        run.drop_removed(Plan(removed=removed, successors=find_successors(removed, (), manifest)))
         run.finish(manifest.committed)
         report.total_chunks, report.seconds = run.manifest.chunks, time.perf_counter() - started
     return report
@@ -194,9 +194,9 @@ def _find(name: str, sources: Mapping[str, str | None], *, may_be_start: bool = 
     """Find a document by its name, by the path of its file, by the end of its name, or by a start."""
     if name in sources:
         return name
-    real_path = os.path.realpath(os.path.expanduser(name))
+    real_path = None if "\0" in name else os.path.realpath(os.path.expanduser(name))
     ending = "/" + Path(name).as_posix().lstrip("/")
-    matches = [source for source, file in sources.items() if file == real_path]
+    matches = [source for source, file in sources.items() if file and file == real_path]
     matches = matches or [source for source in sources if source.endswith(ending)]
     if may_be_start and not matches:
         matches = [source for source in sources if begins_so(source, name)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 
 import numpy as np
 from langchain_core.embeddings import Embeddings
@@ -40,23 +41,17 @@ class Vectorizer:
     def rows(self, chunks: Sequence[Chunk], docs: Sequence[str]) -> list[TableRow]:
         """Return the rows of chunks; `docs` are the source keys of the chunks."""
         texts = [text_to_embed(chunk, self.limit) for chunk in chunks]
-        vectors, sentences_of = self._embed(chunks, texts)
+        vectors = self._encode(self._embeddings, self._settings.dimension, texts)
         views = self._views(chunks)
         packed: list[tuple[bytes | None, bytes | None]] = [(None, None)] * len(chunks)
-        if sentences_of is not None:
-            packed = [pack_sentences(sentences) for sentences in sentences_of]
+        if self._settings.sentence_vectors:
+            minilm = load_minilm()
+            encode_sentences = partial(self._encode, minilm, minilm.dimension)
+            packed = [pack_sentences(each) for each in embed_sentences(chunks, encode_sentences)]
         return [
             TableRow(chunk, doc, vector, view, *sentences)
             for chunk, doc, vector, view, sentences in zip(chunks, docs, vectors, views, packed, strict=True)
         ]
-
-    def _embed(self, chunks: Sequence[Chunk], texts: Sequence[str]) -> tuple[Vectors, list[Sentences] | None]:
-        """Return the vectors of the texts of chunks, and their sentences if the settings ask for them."""
-        vectors = self._encode(self._embeddings, self._settings.dimension, texts)
-        if not self._settings.sentence_vectors:
-            return vectors, None
-        model = load_minilm()
-        return vectors, embed_sentences(chunks, lambda texts: self._encode(model, model.dimension, texts))
 
     def _views(self, chunks: Sequence[Chunk]) -> list[Vectors | None]:
         """Embed question and answer of chunks that are question-answer pairs; None for other chunks."""
@@ -113,6 +108,18 @@ def load_model_of(uri: str, name: str, embeddings: str | Embeddings | None) -> E
             f"index's own, or rebuild the index: {rebuild_hint(uri)} --embeddings {passed_name}"
         )
     return model
+
+
+class OtherModelError(IndexMismatchError):
+    """An index was rebuilt with another embedding model while it was open."""
+
+
+def refuse_other_model(uri: str, model: str, new_model: str) -> None:
+    """Raise an error if an index that was opened with one embedding model has been rebuilt with another."""
+    if new_model != model:
+        raise OtherModelError(
+            f"The index {uri} was opened with {model!r} and then rebuilt with {new_model!r}. Open it again."
+        )
 
 
 def refuse_dimension(uri: str, stored: int, vectors: Vectors, embeddings: Embeddings) -> None:

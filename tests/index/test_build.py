@@ -1,14 +1,17 @@
 import json
 import os
 import time
+import zipfile
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from langchain_core.documents import Document
 
 from adaptive_rag.errors import ConfigurationError, IndexMismatchError
-from adaptive_rag.index import Index, Progress
+from adaptive_rag.index import Index, Progress, describe
 from adaptive_rag.ingest import extract_text
 from tests.index.made import HashEmbeddings, build, open_index, texts_in, write_files
 
@@ -294,3 +297,43 @@ def test_text_of_many_bytes_is_cut_smaller_for_a_model_whose_tokens_are_not_know
     model = HashEmbeddings()
     build(docs, tmp_path / "kb", embeddings=model)
     assert 400 < max(len(text) for text in model.seen) <= 500
+
+
+def test_a_file_that_joins_an_archive_leaves_the_others_as_they_were(tmp_path: Path) -> None:
+    docs, kb = tmp_path / "docs", tmp_path / "kb"
+    docs.mkdir()
+    for names in ("ab", "abc"):
+        with zipfile.ZipFile(docs / "notes.zip", "w") as archive:
+            for name in names:
+                archive.writestr(f"{name}.txt", f"Note {name}.")
+        report = build(docs, kb)
+    assert (report.added, report.updated, report.unchanged) == (1, 0, 2)
+    assert build(docs, kb).unchanged == 3
+    assert texts_in(kb) == ["Note a.", "Note b.", "Note c."]
+
+
+def test_what_a_link_led_to_leaves_with_the_link_and_stays_where_a_mount_is_missing(tmp_path: Path) -> None:
+    docs, kb = write_files(tmp_path / "docs", TIDES), tmp_path / "kb"
+    away = write_files(tmp_path / "away", {"a.txt": "Ebb.", "disk/b.txt": "Flow.", "disk/c.txt": "Slack."})
+    (docs / "a.txt").symlink_to(away / "a.txt")
+    (docs / "disk").symlink_to(away / "disk")
+    assert build(docs, kb).added == 6
+    (away / "disk").rename(away / "unmounted")
+    assert build(docs, kb).removed == 0
+    (away / "unmounted").rename(away / "disk")
+    (away / "disk" / "b.txt").unlink()
+    (docs / "a.txt").unlink()
+    assert build(docs, kb).removed == 2
+    assert texts_in(kb) == sorted([*TIDES.values(), "Slack."])
+
+
+def test_the_size_of_an_index_is_told_while_a_run_removes_files(
+    kb: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole, walk = describe(kb)["bytes"], os.walk
+
+    def walk_too_early(folder: Path) -> Iterator[Any]:
+        return ((parent, folders, [*files, "removed.lance"]) for parent, folders, files in walk(folder))
+
+    monkeypatch.setattr(os, "walk", walk_too_early)
+    assert describe(kb)["bytes"] == whole > 0

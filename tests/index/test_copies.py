@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from adaptive_rag.answer.passages import cite_span
-from adaptive_rag.errors import IndexingError
+from adaptive_rag.errors import IndexingError, InputError
 from adaptive_rag.index import Index, IndexReport
 from adaptive_rag.index.sources import read_chunks
 from adaptive_rag.ingest import SourceFile
@@ -85,6 +85,8 @@ def test_what_is_found_names_all_files_of_its_content(here: Path) -> None:
     source, [chunk] = read_chunks(kb, "docs/c.txt")
     assert (source, chunk["source"]) == ("docs/c.txt", "docs/c.txt")
     assert chunk["metadata"]["also_as"] == ["docs/a.txt", "docs/b2/c.txt"]
+    with pytest.raises(InputError, match="has no document"):
+        read_chunks(kb, "c\0.txt")
 
 
 @pytest.mark.few(1)
@@ -120,6 +122,24 @@ def test_of_two_copies_one_may_change_and_change_back(docs: Path, kb: Path, chan
     assert build(docs, kb).copies == 1
     assert texts_in(kb) == sorted([TIDES["a.txt"], TIDES["b.txt"]])
     assert is_whole(kb)
+
+
+@pytest.mark.parametrize("first", ["gone", "changed"])
+def test_a_copy_that_can_no_longer_be_read_keeps_its_text_when_the_first_file_changes(
+    docs: Path, kb: Path, first: str
+) -> None:
+    (docs / "c.txt").write_text("")
+    if first == "gone":
+        (docs / "a.txt").unlink()
+    else:
+        write_files(docs, {"a.txt": "The sun pulls less."})
+    for _ in range(2):
+        assert [failure.source for failure in build(docs, kb).failed] == ["docs/c.txt"]
+        assert open_index(kb).sources()["docs/c.txt"] == 1 and MOON in texts_in(kb)
+        assert is_whole(kb)
+    write_files(docs, {"c.txt": "The moon is far."})
+    assert build(docs, kb).updated == 1
+    assert MOON not in texts_in(kb) and is_whole(kb)
 
 
 def test_a_copy_stays_while_the_first_file_cannot_be_read(docs: Path, kb: Path) -> None:

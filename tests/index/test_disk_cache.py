@@ -14,6 +14,7 @@ from adaptive_rag.index import Index, disk_cache
 from adaptive_rag.index.bucket import Bucket
 from adaptive_rag.index.disk_cache import DiskCache, open_disk_cache
 from adaptive_rag.index.index import _open_once, source_of
+from adaptive_rag.index.location import bytes_in
 from tests.index.made import HashEmbeddings, build, write_files
 from tests.index.test_crash import run_python
 from tests.s3_server import Network
@@ -167,7 +168,7 @@ def test_what_was_not_used_for_longest_makes_room_but_for_what_is_in_use(
     for number in (2, 3):
         build(docs, f"{kb}-{number}")
     first = opened(kb, copies)
-    tight = DiskCache(copies.folder, int(2.5 * disk_cache._bytes_in(copies.folder)))
+    tight = DiskCache(copies.folder, int(2.5 * bytes_in(copies.folder)))
     second, third = opened(f"{kb}-2", tight), opened(f"{kb}-3", tight)
     assert [each.reader().copy is not None for each in (first, second, third)] == [True, True, False]
     assert "other copies in use" in caplog.text
@@ -176,7 +177,7 @@ def test_what_was_not_used_for_longest_makes_room_but_for_what_is_in_use(
     del first
     assert opened(f"{kb}-3", tight).reader().copy is not None
     assert kept is not None and kept.folder.exists()
-    assert disk_cache._bytes_in(copies.folder) <= tight.most_bytes
+    assert bytes_in(copies.folder) <= tight.most_bytes
     assert len(versions(copies)) == 2
 
 
@@ -186,7 +187,7 @@ def test_a_version_larger_than_the_limit_removes_no_copy(
     opened(kb, copies)
     text = "\n\n".join(f"Wave {n} breaks." for n in range(9000))
     build(write_files(tmp_path / "larger", {"1.txt": text}), f"{kb}-2")
-    tight = DiskCache(copies.folder, disk_cache._bytes_in(copies.folder))
+    tight = DiskCache(copies.folder, bytes_in(copies.folder))
     assert opened(f"{kb}-2", tight).reader().copy is None
     assert "GB of bucket.cache_gb" in caplog.text
     assert len(versions(copies)) == 1

@@ -80,13 +80,10 @@ def test_a_document_replaced_under_its_id_is_scored_and_quoted_by_its_new_text()
         assert sentences.spans[-1][1] == len(text)
 
 
-def test_nothing_found_is_an_empty_list() -> None:
+def test_nothing_found_is_an_empty_list_and_something_else_is_refused() -> None:
     source = RetrieverSource(InMemoryVectorStore(load_minilm()))
     assert source.search(["anything"], limit=3) == [[]]
     assert source.search([], limit=3) == []
-
-
-def test_something_else_is_refused() -> None:
     with pytest.raises(ConfigurationError, match="expected a LangChain retriever"):
         RetrieverSource("chroma")  # type: ignore[arg-type]
 

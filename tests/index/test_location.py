@@ -36,6 +36,9 @@ def test_paths_and_uris_are_told_apart(tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.chdir(tmp_path)
     assert open_location("kb").path == tmp_path / "kb"
     assert open_location(f"file://{tmp_path}/my%20kb").path == tmp_path / "my kb"
+    assert open_location(f"file://localhost{tmp_path}/a#1?").path == tmp_path / "a#1?"
+    with pytest.raises(ConfigurationError, match=r"no absolute path: expected file:///FOLDER"):
+        open_location("file://kb/notes")
     (tmp_path / "note.txt").write_text("x")
     with pytest.raises(ConfigurationError, match="is a file"):
         open_location("note.txt")

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from langchain_core.documents import Document
@@ -19,6 +20,7 @@ from adaptive_rag.index.langchain import RetrieverSource
 from adaptive_rag.index.location import Folder
 from adaptive_rag.index.manifest import read_manifest
 from adaptive_rag.index.memory import MemoryIndex
+from adaptive_rag.index.open_index import OpenedIndex
 from adaptive_rag.index.sources import list_sources
 from adaptive_rag.models.embeddings import EMBEDDINGS
 from tests.index.made import HashEmbeddings
@@ -55,25 +57,32 @@ class ToyEmbeddings(HashEmbeddings):
     name = "toy:model"
 
 
-def test_an_index_that_was_rebuilt_with_another_model_is_opened_again(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setitem(EMBEDDINGS, "toy", lambda _: ToyEmbeddings())
-    context = make_context(index="kb")
-    build("kb", "a")
-    source = source_of(context)
-    assert isinstance(source, Index) and len(source.search(["this"], limit=1)[0]) == 1
-    begun = {"index_version": source.version}
-    documents = [Document("This is b.", metadata={"source": "b"})]
-    Index.build(documents, "kb", embeddings="toy:model", rebuild=True)
+def check_that_a_new_model_is_followed(uri: str, patch: pytest.MonkeyPatch, **options: Any) -> None:
+    """Rebuild an index with another model while it is open, searched and not searched yet."""
+    patch.setitem(EMBEDDINGS, "toy", lambda _: ToyEmbeddings())
+    documents = [[Document(f"This is {name}.", metadata={"source": name})] for name in "ab"]
+    Index.build(documents[0], uri, **options)
+    context = make_context(index=uri)
+    searched, unused = source_of(context), _open_once.__wrapped__(uri, None, None, None)
+    assert isinstance(searched, OpenedIndex) and len(searched.search(["this"], limit=1)[0]) == 1
+    begun = {"index_version": searched.version}
+    Index.build(documents[1], uri, embeddings="toy:model", rebuild=True)
     pinned = source_of(context, begun)
-    assert isinstance(pinned, Index) and set(pinned.sources()) == {"a"}, "a question keeps its version"
+    assert isinstance(pinned, OpenedIndex) and set(pinned.sources()) == {"a"}, "a question keeps its version"
     again = source_of(context)
-    assert isinstance(again, Index) and isinstance(again.embeddings, ToyEmbeddings)
+    assert isinstance(again, OpenedIndex) and isinstance(again.embeddings, ToyEmbeddings)
     assert [each["source"] for each in again.search(["this"], limit=1)[0]] == ["b"]
-    assert source_of(context) is open_source("kb") is again
-    with pytest.raises(IndexMismatchError, match="Open it again"):
-        source.search(["this"], limit=1)
+    assert source_of(context) is open_source(uri) is again
+    for source in (searched, unused):
+        with pytest.raises(IndexMismatchError, match="Open it again"):
+            source.search(["this"], limit=1)
+
+
+@pytest.mark.parametrize("shards", [None, 2])
+def test_an_index_that_was_rebuilt_with_another_model_is_opened_again(
+    monkeypatch: pytest.MonkeyPatch, shards: int | None
+) -> None:
+    check_that_a_new_model_is_followed("kb", monkeypatch, shards=shards)
 
 
 def test_a_relative_path_means_the_folder_of_the_moment(

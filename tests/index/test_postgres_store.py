@@ -59,6 +59,7 @@ from tests.index.test_filtered import (  # noqa: F401
     test_a_narrowed_search_finds_what_is_found_by_filtering_everything_first,
     test_conditions_and_sources_narrow_each_other,
 )
+from tests.index.test_open import check_that_a_new_model_is_followed
 from tests.index.test_versions import (  # noqa: F401
     ask_while_it_is_written,
     test_a_question_under_way_goes_on_with_the_state_that_it_began_with,
@@ -402,7 +403,7 @@ QUAY = {"quay.md": "The quay of Saltmere was built in 1820."}
 def test_a_version_that_is_not_held_any_more_is_the_present_one(
     database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("adaptive_rag.index.postgres.versions.VERSIONS_HELD", 2)
+    monkeypatch.setattr("adaptive_rag.index.postgres.source.VERSIONS_HELD", 2)
     docs = write_files(tmp_path / "docs", QUAY)
     build(docs, database)
     reader = open_index(database)
@@ -427,7 +428,7 @@ def test_a_version_that_is_not_held_any_more_is_the_present_one(
 def test_the_server_ends_what_holds_a_version(
     database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("adaptive_rag.index.postgres.versions.HELD_SECONDS", 1)
+    monkeypatch.setattr("adaptive_rag.index.postgres.state.HELD_SECONDS", 1)
     build(write_files(tmp_path / "docs", QUAY), database)
     reader = open_index(database)
     version = reader.version
@@ -643,10 +644,12 @@ def test_another_model_is_refused_with_both_names(kb: str) -> None:
         build(notes()[:3], kb, embeddings=HashEmbeddings(8, "other"))
     with pytest.raises(IndexMismatchError, match=r"has vectors of 16 dimensions; .* made one of 8"):
         PostgresIndex.open(kb, HashEmbeddings(8)).search(["x"], limit=1)
-    reader = open_index(kb)
-    build(notes()[:3], kb, embeddings=HashEmbeddings(name="other"), rebuild=True)
-    with pytest.raises(IndexMismatchError, match="Open it again"):
-        len(reader)
+
+
+def test_an_index_rebuilt_with_another_model_is_opened_again(
+    kb: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    check_that_a_new_model_is_followed(kb, monkeypatch)
 
 
 @pytest.fixture

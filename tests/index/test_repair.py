@@ -147,9 +147,9 @@ def test_an_index_of_which_nothing_is_left_is_empty_and_can_be_filled(tmp_path: 
     assert texts_in(kb) == sorted(TIDES.values())
 
 
-@pytest.mark.parametrize("name", ["manifest.json", "manifest.copy.json"])
-def test_a_manifest_is_written_again_from_the_other(tmp_path: Path, kb: Path, name: str) -> None:
-    (kb / name).write_bytes(b"")
+@pytest.mark.parametrize("name", ["manifest.json", "manifest.copy.json", "embeddings.sqlite"])
+def test_a_manifest_or_a_cache_that_was_cut_short_is_made_anew(tmp_path: Path, kb: Path, name: str) -> None:
+    os.truncate(kb / name, 100)
     assert [part for part, _ in Index.check(kb).damages] == [name]
     report = repair(kb)
     assert ([part for part, _ in report.damages], report.whole) == ([name], 6)
@@ -226,13 +226,6 @@ def test_a_cache_that_is_damaged_is_mended_in_part(tmp_path: Path, kb: Path) -> 
     assert [part for part, _ in report.damages] == ["embeddings.sqlite"]
     assert Index.check(kb, deep=True).healthy
     assert build(tmp_path / "docs", kb, rebuild=True).texts_embedded == 1
-
-
-def test_a_cache_that_was_cut_short_is_noticed_and_made_anew(tmp_path: Path, kb: Path) -> None:
-    os.truncate(kb / "embeddings.sqlite", 100)
-    assert [part for part, _ in Index.check(kb).damages] == ["embeddings.sqlite"]
-    repair(kb)
-    assert Index.check(kb, deep=True).healthy
 
 
 def test_a_model_that_must_be_passed_is_asked_for_before_anything_is_written(kb: Path) -> None:

@@ -34,6 +34,8 @@ def test_it_finds_by_meaning_and_by_words(index: Index) -> None:
     by_meaning, by_words = found(index, ["How much has the ocean risen?", "214"], limit=1)
     assert "mean sea level" in by_meaning[0]
     assert "214 houses" in by_words[-1]
+    fishers = [c["text"] for c in index.search(["FISHER"], limit=30)[0] if c["scores"]["sparse"] > 0]
+    assert "herring fishers" in " ".join(fishers) and "Fishers fear" in " ".join(fishers)
 
 
 def test_scores_are_the_cosine_and_bm25_of_every_candidate(index: Index) -> None:
@@ -49,13 +51,6 @@ def test_scores_are_the_cosine_and_bm25_of_every_candidate(index: Index) -> None
     assert others and all(bm25[c["id"]] < 2 for c in others)
 
 
-def test_words_are_matched_without_case_and_by_their_stem(index: Index) -> None:
-    [candidates] = index.search(["FISHER"], limit=30)
-    matched = [c["text"] for c in candidates if c["scores"]["sparse"] > 0]
-    assert any("herring fishers" in text for text in matched)
-    assert any("Fishers fear" in text for text in matched)
-
-
 def test_the_union_holds_the_best_of_both_sides_once(index: Index) -> None:
     [candidates] = index.search(["warning level siren"], limit=3)
     ids = [c["id"] for c in candidates]
@@ -69,20 +64,10 @@ def test_a_batch_returns_what_single_queries_return(index: Index) -> None:
     assert index.search(queries, limit=3) == [index.search([query], limit=3)[0] for query in queries]
 
 
-@pytest.mark.parametrize(
-    "query",
-    [
-        "",
-        "   ",
-        '"unclosed AND (',
-        "a:b^2 -c +d ~e *",
-        "🌊🌊",
-        "the of and",
-        "\x00\x07",
-        "wall " * 20_000,
-        "x" * 100_000,
-    ],
-)
+ODD = ["", "   ", '"unclosed AND (', "a:b^2 -c +d ~e *", "🌊🌊", "the of and", "\x00\x07"]
+
+
+@pytest.mark.parametrize("query", [*ODD, "wall " * 20_000, "x" * 100_000])
 def test_odd_queries_are_searched_like_any_other(index: Index, query: str) -> None:
     [candidates] = index.search([query], limit=3)
     assert len(candidates) >= 3
@@ -117,18 +102,15 @@ def test_question_answer_pairs_are_scored_by_each_side(index: Index) -> None:
     assert set(plain["scores"]) == {"dense", "sparse"}
 
 
-def test_chunks_that_were_forgotten_are_read_again(kb: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(row_reader, "ROWS_KEPT", 2)
-    index = Index.open(kb)
-    ids = [chunk["id"] for chunk in index.chunks()][:5]
+@pytest.mark.parametrize("kept", [2, 4096])
+def test_chunks_come_back_by_id_in_the_order_asked(
+    index: Index, monkeypatch: pytest.MonkeyPatch, kept: int
+) -> None:
+    monkeypatch.setattr(row_reader, "ROWS_KEPT", kept)
+    ids, opened = [chunk["id"] for chunk in index.chunks()][::-1], Index.open(index.uri)
     for _ in range(2):
-        assert [chunk["id"] for chunk in index.get(ids)] == ids
-        assert [index.get([id_])[0]["id"] for id_ in ids] == ids
-
-
-def test_chunks_come_back_by_id_in_the_order_asked(index: Index) -> None:
-    ids = [chunk["id"] for chunk in index.chunks()][::-1]
-    assert [chunk["id"] for chunk in Index.open(index.uri).get(ids)] == ids
+        assert [chunk["id"] for chunk in opened.get(ids)] == ids
+        assert [opened.get([id_])[0]["id"] for id_ in ids] == ids
     with pytest.raises(KeyError, match="nobody"):
         index.get(["nobody"])
 
@@ -162,14 +144,10 @@ def test_an_open_index_follows_what_another_run_writes(tmp_path: Path) -> None:
     assert found(index, ["ebb"]) == [["Spring tide."]]
 
 
-def test_an_index_of_another_model_is_refused_with_both_names(tmp_path: Path) -> None:
+def test_another_model_is_refused_with_both_names_and_vectors_of_another_length(tmp_path: Path) -> None:
     build(write_files(tmp_path / "docs", {"a.txt": "Ebb."}), tmp_path / "kb")
     with pytest.raises(IndexMismatchError, match=r"HashEmbeddings:hash.*all-MiniLM.*--rebuild"):
         Index.open(tmp_path / "kb", embeddings="local:all-MiniLM-L6-v2")
-
-
-def test_vectors_of_another_length_are_refused(tmp_path: Path) -> None:
-    build(write_files(tmp_path / "docs", {"a.txt": "Ebb."}), tmp_path / "kb")
     with pytest.raises(IndexMismatchError, match=r"16 dimensions.* made one of 24"):
         Index.open(tmp_path / "kb", embeddings=HashEmbeddings(dimension=24)).search(["ebb"], limit=1)
 
@@ -263,12 +241,8 @@ def test_a_word_of_any_letters_is_held_whole_only(tmp_path: Path) -> None:
     write_files(tmp_path / "docs", {"a.txt": "Что было, то прошло.\nLes Étés sont chauds."})
     build(tmp_path / "docs", tmp_path / "kb")
     index = open_index(tmp_path / "kb")
-    assert [word for word in ("было", "Étés", "étés", "что", "бы", "té", "chaud") if index.holds(word)] == [
-        "было",
-        "Étés",
-        "étés",
-        "что",
-    ]
+    assert all(map(index.holds, ("было", "Étés", "étés", "что")))
+    assert not any(map(index.holds, ("бы", "té", "chaud")))
 
 
 def test_a_misspelt_word_is_compared_with_those_of_a_large_selection(

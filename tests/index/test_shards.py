@@ -195,9 +195,12 @@ def test_documents_are_removed_from_their_shards(tmp_path: Path) -> None:
 
 def test_shards_may_be_empty_and_hold_what_cannot_be_read(tmp_path: Path) -> None:
     docs = write_files(tmp_path / "docs", {"a.txt": "A note on tides."})
-    (docs / "b.pdf").write_bytes(b"%PDF-1.7 nothing")
-    report = build(docs, tmp_path / "kb", shards=5)
-    assert (report.added, [failure.source[-5:] for failure in report.failed]) == (1, ["b.pdf"])
+    for name in ("b.pdf", "c.zip"):
+        (docs / name).write_bytes(b"%PDF-1.7 nothing")
+    for added in (1, 0):
+        report = build(docs, tmp_path / "kb", shards=5)
+        failed = sorted(failure.source[-5:] for failure in report.failed)
+        assert (report.added, failed) == (added, ["b.pdf", "c.zip"])
     index = open_shards(tmp_path / "kb")
     [hits] = index.search(["tides"], limit=3)
     assert [hit["text"] for hit in hits] == ["A note on tides."] and hits[0]["scores"]["sparse"] > 0
@@ -209,7 +212,9 @@ def test_numbers_of_shards_that_do_not_fit_are_refused(tmp_path: Path) -> None:
     for wrong in (0, -1, 1001):
         with pytest.raises(ConfigurationError, match=rf"shards = {wrong} is not usable: expected 1 to 1000"):
             build(docs, tmp_path / "kb", shards=wrong)
-    build(docs, tmp_path / "kb", shards=2)
+    with pytest.raises(ConfigurationError, match="does not exist"):
+        build(tmp_path / "dosc", tmp_path / "kb", shards=4)
+    build(docs, tmp_path / "kb", shards=2)  # the run that failed has left no number of shards
     with pytest.raises(ConfigurationError, match=r"shards = 3, but the index .* has 2"):
         build(docs, tmp_path / "kb", shards=3)
     build(docs, tmp_path / "one")
@@ -217,6 +222,10 @@ def test_numbers_of_shards_that_do_not_fit_are_refused(tmp_path: Path) -> None:
         build(docs, tmp_path / "one", shards=2)
     with pytest.raises(ConfigurationError, match=r"An index of shards cannot contain web pages"):
         build("https://example.org/page", tmp_path / "kb")
+    with pytest.raises(ConfigurationError, match=r"is a shard of the index .*kb, .* Run: .* --index \S+kb$"):
+        build(docs, tmp_path / "kb" / "shard-0")
+    with pytest.raises(IndexMismatchError, match=r"kb/shard-0 was made with .* --index \S+kb --rebuild$"):
+        build(docs, tmp_path / "kb", chunk_size=500)
 
 
 def test_what_is_done_with_one_shard_at_a_time_says_so(kbs: tuple[Path, Path]) -> None:
@@ -239,7 +248,7 @@ def test_a_shard_that_is_missing_or_damaged_is_named(tmp_path: Path) -> None:
     with pytest.raises(IndexDamagedError, match="shard-1 is damaged"):
         open_shards(tmp_path / "kb").search(["note"], limit=3)
     shutil.rmtree(held)
-    with pytest.raises(IndexMismatchError, match=r"Shard 1 of 2 of the index .* cannot be opened"):
+    with pytest.raises(IndexMismatchError, match=r"Shard 1 of 2 .* cannot be opened.* --index \S+kb$"):
         open_shards(tmp_path / "kb")
     (tmp_path / "kb" / "shards.json").write_text("two")
     with pytest.raises(IndexMismatchError, match=r"its shards\.json cannot be read"):
@@ -344,5 +353,10 @@ def test_a_large_shard_is_searched_alike_and_what_is_kept_of_hits_is_bounded(
         assert_same(many.search([query], limit=20)[0], one.search([query], limit=20)[0])
 
 
-def test_a_single_document_can_be_indexed_into_shards(tmp_path: Path) -> None:
-    assert build(notes()[0], tmp_path / "kb", shards=2).sources == ["000.txt"]
+def test_the_files_of_an_index_among_the_documents_are_no_documents(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_files(tmp_path, {"a.txt": "A note on tides."})
+    for documents, source in ((".", "a.txt"), (notes()[0], "000.txt"), (".", "a.txt")):
+        assert build(documents, "kb", shards=2).sources == [source]

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeAlias
 from urllib.parse import parse_qsl, quote, urlencode, urlsplit, urlunsplit
-
-from typing_extensions import Buffer
 
 from adaptive_rag.errors import ConfigurationError, IndexingError, IndexUnreachableError, import_extra
 from adaptive_rag.text.redaction import cause_of, quote_user, redact, remember_address
@@ -212,14 +210,6 @@ class Database:
     def names(self, folder: str = "") -> list[str]:
         """Return an empty list, since a database has no other files than those of the index."""
         return []
-
-    def sizes(self, names: Iterable[str]) -> dict[str, int]:
-        """Return an empty mapping, since the server manages its own files."""
-        return {}
-
-    def pieces(self, name: str) -> Iterator[Buffer]:
-        """Yield the content of a file."""
-        yield self.read(name) or b""
 
     @contextmanager
     def translating_errors(self) -> Iterator[None]:

@@ -6,12 +6,11 @@ import copy
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Self, cast
 
 import numpy as np
 from langchain_core.embeddings import Embeddings
 
-from adaptive_rag.errors import IndexMismatchError
 from adaptive_rag.index.fields import Fields
 from adaptive_rag.index.manifest import MANIFEST, SourceRecord, complete_manifest
 from adaptive_rag.index.open_index import OpenedIndex
@@ -19,13 +18,12 @@ from adaptive_rag.index.postgres.conditions import to_selection
 from adaptive_rag.index.postgres.database import Database, Selection, SnapshotGoneError
 from adaptive_rag.index.postgres.neighbours import nearest_exactly, nearest_roughly
 from adaptive_rag.index.postgres.spelling import holds, spelt_like
-from adaptive_rag.index.postgres.state import DatabaseState
-from adaptive_rag.index.postgres.versions import HeldVersion, HeldVersions
+from adaptive_rag.index.postgres.state import VERSIONS_HELD, DatabaseState, HeldVersion
 from adaptive_rag.index.postgres.writer import LANGUAGE
 from adaptive_rag.index.reader import WORDS_PER_QUERY
 from adaptive_rag.index.shared_cache import SharedCache
 from adaptive_rag.index.table import StoredChunk, unpack_sentences, unpack_views
-from adaptive_rag.index.vectorize import embed_sentences, load_model_of, refuse_dimension
+from adaptive_rag.index.vectorize import embed_sentences, load_model_of, refuse_dimension, refuse_other_model
 from adaptive_rag.source import Sentences
 from adaptive_rag.state import Candidate, Chunk
 from adaptive_rag.text.bm25 import K1, B
@@ -70,7 +68,8 @@ class PostgresIndex(OpenedIndex):
         super().__init__(database.uri, embeddings)
         self._database = database
         self._chunks: SharedCache[str, StoredChunk] = SharedCache(CHUNKS_KEPT)
-        self._versions, self._pinned = HeldVersions(), ""
+        self._versions: SharedCache[str, tuple[DatabaseState, HeldVersion]] = SharedCache(VERSIONS_HELD)
+        self._pinned = ""
         self._state = self._read_state()
 
     @classmethod
@@ -196,15 +195,16 @@ class PostgresIndex(OpenedIndex):
             return self._pinned
         while True:
             with base._open_state() as (_, state):
-                if base._versions.is_fresh(state):
+                held = base._versions.find(state.name)
+                if held and held[1].is_fresh:
                     return state.name
             new_version = HeldVersion(self._database)
             # hold it only if the index has not been written meanwhile
             with self._database.reading(new_version.snapshot) as cursor:
                 if self._database.stamp_in(cursor, MANIFEST) == state.stamp:
-                    base._versions.hold(state, new_version)
+                    base._versions.update({state.name: (state, new_version)})
 
-    def at(self, version: str) -> PostgresIndex:
+    def at(self, version: str) -> Self:
         """Return the index pinned to the named state, or to the current one if that is no longer held."""
         pinned = copy.copy(self)
         is_held = self.base._versions.find(version)
@@ -234,7 +234,7 @@ class PostgresIndex(OpenedIndex):
         with ExitStack() as stack:
             if pinned := base._versions.find(self._pinned):
                 try:
-                    cursor = stack.enter_context(self._database.reading(pinned[1]))
+                    cursor = stack.enter_context(self._database.reading(pinned[1].snapshot))
                 except SnapshotGoneError:
                     pass  # the version is no longer held: use the current state
                 else:
@@ -250,12 +250,8 @@ class PostgresIndex(OpenedIndex):
 
     def _update_state(self) -> None:
         state = self._read_state()
-        new_model, model = state.manifest.settings.embeddings, self._state.manifest.settings.embeddings
-        if new_model != model:
-            raise IndexMismatchError(
-                f"The index {self.uri} was opened with {model!r} and then rebuilt with {new_model!r}. "
-                "Open it again."
-            )
+        model, new_model = self._state.manifest.settings.embeddings, state.manifest.settings.embeddings
+        refuse_other_model(self.uri, model, new_model)
         self._state = state
 
     def _read_state(self) -> DatabaseState:

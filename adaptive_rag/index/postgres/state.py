@@ -1,7 +1,9 @@
-"""One state of an index in PostgreSQL: its manifest, and cached statistics of its chunks."""
+"""One state of an index in PostgreSQL: its manifest, cached statistics, and what holds it for questions."""
 
 from __future__ import annotations
 
+import time
+import weakref
 from array import array
 from collections.abc import Hashable, Sequence
 from typing import TYPE_CHECKING, Any
@@ -19,6 +21,11 @@ if TYPE_CHECKING:
 WORDS_KEPT, CONDITIONS_KEPT = 10_000, 64
 # Up to this many selected chunks are searched by number; sending more takes longer than testing a condition.
 FEW = 10_000
+# The server keeps removed rows while an open transaction may see them. So each transaction ends after
+# HELD_SECONDS; questions that start more than RENEWED_AFTER seconds after its start get a new one.
+HELD_SECONDS, RENEWED_AFTER = 600, 300
+# Each version takes a connection.
+VERSIONS_HELD = 3
 
 
 class DatabaseState:
@@ -73,3 +80,24 @@ class DatabaseState:
                 kinds[field] = kind if kinds.get(field, kind) == kind else "text"
             self._kinds = {**self.source_fields.kinds(), **dict(sorted(kinds.items()))}
         return self._kinds
+
+
+class HeldVersion:
+    """A transaction that stays open, so that other connections can read its snapshot."""
+
+    def __init__(self, database: Database) -> None:
+        from psycopg import IsolationLevel
+
+        connection = database.connect()
+        weakref.finalize(self, connection.close)
+        connection.autocommit, connection.read_only = False, True
+        connection.isolation_level = IsolationLevel.REPEATABLE_READ
+        with database.translating_errors():
+            connection.execute(f"SET LOCAL idle_in_transaction_session_timeout = '{HELD_SECONDS}s'")
+            [self.snapshot] = connection.execute("SELECT pg_export_snapshot()").fetchone() or [""]
+        self.began = time.monotonic()
+
+    @property
+    def is_fresh(self) -> bool:
+        """Return whether the version will be held long enough for a new question."""
+        return time.monotonic() - self.began < RENEWED_AFTER

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 from xxhash import xxh3_64_intdigest
 
 from adaptive_rag.errors import ConfigurationError, IndexMismatchError
-from adaptive_rag.index.location import Location
+from adaptive_rag.index.location import Location, open_location
 from adaptive_rag.index.postgres.database import Database
 
 SHARDS = "shards.json"
@@ -48,6 +49,13 @@ def shard_uris(location: Location) -> list[str]:
             'such as {"shards": 4}, with the number of the folders shard-0, shard-1, ... next to it.'
         ) from error
     return [f"{location.uri}/shard-{number}" for number in range(count)]
+
+
+def whole_of(uri: str) -> str:
+    """Return the URI of the index that a URI is a shard of, or the URI itself if it is no shard."""
+    whole, _, name = uri.rpartition("/")
+    is_shard = whole and re.fullmatch(r"shard-\d+", name) and uri in shard_uris(open_location(whole))
+    return whole if is_shard else uri
 
 
 def refuse_shards(location: Location, operation: str, alternative: str = "") -> None:

@@ -8,7 +8,6 @@ import threading
 import uuid
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
@@ -24,6 +23,7 @@ from adaptive_rag.index.neighbours import Ids
 from adaptive_rag.index.reader import TableReader
 from adaptive_rag.index.shared_cache import SharedCache
 from adaptive_rag.index.table import TEXT, connect, words_config
+from adaptive_rag.index.vectorize import refuse_other_model
 from adaptive_rag.state import Candidate, Chunk
 from adaptive_rag.text.bm25 import K1, B, idf
 from adaptive_rag.text.vectors import Vectors
@@ -137,8 +137,9 @@ class _State:
 class Shard:
     """One shard that is open for searching, in this process or in a Ray actor."""
 
-    def __init__(self, uri: str, disk_cache: DiskCache | None = None) -> None:
-        self._uri, self._disk_cache = uri, disk_cache
+    def __init__(self, uri: str, disk_cache: DiskCache | None = None, model: str | None = None) -> None:
+        """Set the location; with `model`, the name of an embedding model, an index of another is refused."""
+        self._uri, self._disk_cache, self._model = uri, disk_cache, model
         self._index: Index | None = None
         self._lock = threading.Lock()
         self._states: WeakKeyDictionary[TableReader, _State] = WeakKeyDictionary()
@@ -148,7 +149,10 @@ class Shard:
         """Call a method on the selected chunks, in the named state or the current one."""
         with self._lock:
             if self._index is None:
-                self._index = Index.open_rows(self._uri, self._disk_cache)
+                index = Index.open_rows(self._uri, self._disk_cache)
+                new_model = index.reader().manifest.settings.embeddings
+                refuse_other_model(self._uri, self._model or new_model, new_model)
+                self._index = index
         return self.call_on(self._index, version, restrictions, method, *args)
 
     def call_on(
@@ -198,12 +202,7 @@ class Shard:
 
     def has(self, index: Index, ids: Sequence[str]) -> list[str]:
         """Return those of the ids that belong to chunks of this shard."""
-        present = []
-        for id_ in ids:
-            with suppress(KeyError):
-                index.get([id_])
-                present.append(id_)
-        return present
+        return list(index.reader().rows_of(ids))
 
     def chunks(self, index: Index) -> list[Chunk]:
         """Return all chunks."""

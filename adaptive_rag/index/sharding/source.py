@@ -17,9 +17,8 @@ from adaptive_rag.errors import IndexMismatchError, IndexUnreachableError
 from adaptive_rag.index.cluster import check_nodes, connect_cluster
 from adaptive_rag.index.disk_cache import DiskCache
 from adaptive_rag.index.fields import OWN_FIELDS, Fields
-from adaptive_rag.index.index import SHARD_OPENERS
 from adaptive_rag.index.location import open_files
-from adaptive_rag.index.manifest import SourceRecord, complete_manifest, quoted
+from adaptive_rag.index.manifest import SourceRecord, build_hint, complete_manifest, rebuild_hint
 from adaptive_rag.index.open_index import OpenedIndex
 from adaptive_rag.index.reader import split_words
 from adaptive_rag.index.sharding.layout import join_facts, shard_of, shard_uris
@@ -60,13 +59,13 @@ class ShardActors:
     The actors are spread over all nodes of the cluster and restarted if lost.
     """
 
-    def __init__(self, address: str, uris: Sequence[str], disk_cache: DiskCache | None) -> None:
+    def __init__(self, address: str, uris: Sequence[str], disk_cache: DiskCache | None, model: str) -> None:
         self._uris = uris
         self._ray, _ = connect_cluster(address, "Shards held by Ray")
         check_nodes(self._ray, ())
         options = {"max_restarts": -1, "max_task_retries": 1, "max_concurrency": CALLS_AT_ONCE}
         actor = self._ray.remote(Shard).options(**options, scheduling_strategy="SPREAD")
-        self._actors = [actor.remote(uri, disk_cache) for uri in uris]
+        self._actors = [actor.remote(uri, disk_cache, model) for uri in uris]
 
     def call(self, calls: Mapping[int, tuple[Any, ...]]) -> dict[int, Any]:
         """Call `Shard.call` of several shards in parallel, and return the results by shard number."""
@@ -129,8 +128,8 @@ class ShardedIndex(OpenedIndex):
         uris = shard_uris(location)
         if not uris:
             raise IndexMismatchError(
-                f"There is no index of shards at {location.uri}. Make one with: adaptive-rag index PATH "
-                f"--index {quoted(location.uri)} --shards NUMBER"
+                f"There is no index of shards at {location.uri}. Make one with: "
+                f"{build_hint(location.uri)} --shards NUMBER"
             )
         settings = []
         for number, shard_uri in enumerate(uris):
@@ -143,14 +142,15 @@ class ShardedIndex(OpenedIndex):
             if settings[-1] != settings[0]:
                 raise IndexMismatchError(
                     f"The shard {shard_uri} was made with {settings[-1]}, and {uris[0]} with {settings[0]}. "
-                    f"Rebuild the index: adaptive-rag index PATH --index {quoted(location.uri)} --rebuild"
+                    f"Rebuild the index: {rebuild_hint(location.uri)}"
                 )
-        model = load_model_of(location.uri, settings[0].embeddings, embeddings)
+        name = settings[0].embeddings
+        model = load_model_of(location.uri, name, embeddings)
         call_shards: CallShards = partial(
-            call_local, [Shard(shard_uri, disk_cache).call for shard_uri in uris]
+            call_local, [Shard(shard_uri, disk_cache, name).call for shard_uri in uris]
         )
         if ray is not None:
-            call_shards = ShardActors(ray, uris, disk_cache).call
+            call_shards = ShardActors(ray, uris, disk_cache, name).call
         opened = cls(location.uri, call_shards, len(uris), model, settings[0].dimension)
         opened.stores_sentences = settings[0].sentence_vectors
         return opened
@@ -240,7 +240,7 @@ class ShardedIndex(OpenedIndex):
         """The name of the state of all shards; chunks of a state of another name may no longer exist."""
         return "+".join(self._pinned or self._call_all("version"))
 
-    def at(self, version: str) -> ShardedIndex:
+    def at(self, version: str) -> Self:
         """Return the index pinned to the named state; a shard that no longer has it uses its current one."""
         pinned = copy.copy(self)
         pinned._pinned = tuple(version.split("+"))
@@ -249,7 +249,7 @@ class ShardedIndex(OpenedIndex):
     def __len__(self) -> int:
         return sum(self._pin()._call_all("__len__"))
 
-    def _pin(self) -> ShardedIndex:
+    def _pin(self) -> Self:
         return self if self._pinned else self.at(self.version)
 
     def _unrestricted(self) -> Self:
@@ -326,6 +326,3 @@ class ShardedIndex(OpenedIndex):
 
 def _top(hits: Sequence[Candidate], score: str, limit: int) -> list[Candidate]:
     return sorted(hits, key=lambda hit: -hit["scores"][score])[:limit]
-
-
-SHARD_OPENERS["open"] = ShardedIndex.open

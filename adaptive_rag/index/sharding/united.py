@@ -6,18 +6,16 @@ import threading
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 from cachetools import LRUCache, cached
 
 from adaptive_rag.errors import IndexMismatchError
-from adaptive_rag.index.index import MAX_OPEN, Index
+from adaptive_rag.index.index import MAX_OPEN, AnyChunk, Index
 from adaptive_rag.index.manifest import SourceRecord
 from adaptive_rag.index.sharding.shard import Condition, Restrictions, Shard
 from adaptive_rag.index.sharding.source import ShardedIndex, call_local
-from adaptive_rag.state import Chunk
 
-AnyChunk = TypeVar("AnyChunk", bound=Chunk)
 # Methods of a shard that take the ids of chunks.
 _TAKES_IDS = ("vectors", "sentences", "get", "has")
 
