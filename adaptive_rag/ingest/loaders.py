@@ -38,7 +38,7 @@ class Loader:
     by_content: bool = False
     """Whether a file whose content is of another kind than its suffix is read by the loader of that kind."""
     mime: Mapping[str, str] = field(default_factory=dict)
-    """Content types of web servers, each with the suffix as which such a page is read."""
+    """Content types of web servers and mails, each with the suffix as which such a file is read."""
 
     def __call__(self, path: Path, builder: TextBuilder) -> None:
         """Import the loader and read a file with it."""
@@ -145,6 +145,9 @@ LOADERS: dict[str, Loader] = {
     ),
     "subtitles": Loader(SUFFIXES["subtitles"], ".subtitles:load_subtitles", mime={"text/vtt": ".vtt"}),
 }
+
+# The suffix as which a file of a content type is read.
+SUFFIX_BY_TYPE = {kind: suffix for loader in LOADERS.values() for kind, suffix in loader.mime.items()}
 
 
 def find_loader(path: Path) -> Loader | None:
