@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from adaptive_rag.errors import IndexingError, MissingExtraError
+from adaptive_rag.ingest.allowance import ask_for_unpacked
 from adaptive_rag.ingest.archives import on_disk, unpacked
 from adaptive_rag.ingest.documents import SourceFile, SourceText, TextBuilder
 from adaptive_rag.ingest.letters import divide_letters
@@ -42,8 +43,11 @@ def reporting_errors(path: Path) -> Iterator[None]:
     except (IndexingError, MissingExtraError):
         raise
     except FileNotFoundError as error:
-        is_link = os.path.islink(path)
-        reason = "is a link to a file that does not exist" if is_link else "vanished while it was read"
+        reason = "vanished while it was read"
+        if os.path.exists(on_disk(path)):  # it is another file that is missing, such as a temporary folder
+            reason = f"cannot be read: {error.strerror or error}"
+        elif os.path.islink(path):
+            reason = "is a link to a file that does not exist"
         raise IndexingError(reason) from error
     except OSError as error:
         raise IndexingError(f"cannot be read: {error.strerror or error}") from error
@@ -88,6 +92,8 @@ def _read(file: SourceFile, loader: Loader) -> SourceText:
     """Read a file once, and refuse it if it unpacks to too much text or holds none."""
     builder = TextBuilder()
     with unpacked(file.path) as path:
+        if path != file.path:
+            ask_for_unpacked(file.path, path)
         loader(path, builder)
         if builder.length > _UNPACKED_CHARACTERS + _UNPACKED_RATIO * os.path.getsize(path):
             millions = f"{builder.length // 1_000_000:,} million characters"
