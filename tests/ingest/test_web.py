@@ -211,6 +211,21 @@ def test_a_page_goes_by_the_address_that_it_names(server):
     assert [text.source for text, _ in crawled(server).pages] == [f"{server.url}/"]
 
 
+def test_a_page_that_has_moved_for_good_is_not_kept_under_its_old_address(server, tmp_path):
+    server.put("/", page("Start here today.", "/a", "/b"))
+    for path in ("/a", "/b"):
+        server.put(path, page(f"The page {path}."))
+    build(tmp_path / "index", server, depth=1)
+    server.redirect("/a", "/new", 301)
+    server.redirect("/b", "/login")  # for now
+    server.put("/new", page("The page /a."))
+    server.put("/login", page("Who are you?"))
+    report = build(tmp_path / "index", server, depth=1)
+    assert (report.added, report.removed) == (2, 1)
+    said = f"gone: it is now named {server.url}/new. It was removed from the index."
+    assert [(note.source, note.text) for note in report.notes] == [(f"{server.url}/a", said)]
+
+
 def test_redirects_are_followed_to_the_page_and_not_for_ever(server):
     server.redirect("/old", "/new")
     server.redirect("/loop", "/loop")
@@ -239,7 +254,7 @@ def test_other_kinds_are_read_by_their_loaders(server):
 
 
 def test_iso_8859_1_is_read_as_browsers_read_it(server):
-    server.put("/", b"It\x92s 5 \x80 a day.", "text/plain; charset=ISO-8859-1")
+    server.put("/", b"It\x92s 5 \x80 a day.", "Text/Plain; charset=ISO-8859-1")
     [(text, _)] = crawled(server).pages
     assert text.text == "It’s 5 € a day."
 
@@ -305,6 +320,13 @@ def test_pages_beyond_the_bounds_are_counted(server):
     found = crawled(server, depth=1, max_pages=2)
     assert server.paths() == ["/", "/a"]
     assert found.notes[0].text.startswith("pages were left out: 2 beyond the bounds of 2 pages")
+
+
+def test_a_page_that_exceeds_what_is_left_for_its_site_is_told_so(server):
+    server.put("/", page("a" * 800_000, "/b"))
+    server.put("/b", page("b" * 800_000))
+    [failure] = crawled(server, depth=1, max_megabytes=1).failed
+    assert failure.reason == "has more than the 0.2 MB that are left of web.max_megabytes"
 
 
 @pytest.mark.parametrize(
