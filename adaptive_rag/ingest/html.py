@@ -24,11 +24,12 @@ _is_skipped_tag = re.compile(
     "title|script|style|noscript|template|svg|canvas|nav|iframe|object|select|button"
 ).fullmatch
 _is_block_tag = re.compile(
-    "address|article|aside|blockquote|body|caption|dd|details|div|dl|dt|fieldset|figcaption|figure|footer|form|"
-    "h[1-6]|header|hr|html|li|main|ol|p|pre|section|summary|table|tbody|tfoot|thead|tr|ul"
+    "address|article|aside|blockquote|body|caption|center|dd|details|dialog|dir|div|dl|dt|fieldset|figcaption|"
+    "figure|footer|form|h[1-6]|header|hgroup|hr|html|legend|li|main|menu|ol|p|pre|search|section|summary|table|"
+    "tbody|tfoot|thead|tr|ul"
 ).fullmatch
 # Elements that separate paragraphs within a table cell; any other block element ends the table row.
-_is_within_cell = re.compile("p|div|ul|ol|li|dl|dt|dd|br").fullmatch
+_is_within_cell = re.compile("p|div|center|ul|ol|menu|dir|li|dl|dt|dd|br").fullmatch
 _CHARSET = re.compile(rb"<meta[^>]{0,200}?charset\s*=\s*[\"']?\s*([\w-]+)", re.IGNORECASE)
 # The parser would take the content of this element for plain text: "<p>This page has frames.</p>".
 _NO_FRAMES = re.compile(r"</?noframes\b[^>]{0,200}>", re.IGNORECASE)

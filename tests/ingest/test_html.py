@@ -93,6 +93,11 @@ def test_half_a_character_does_no_harm(read_file):
         ("<p>rose to 3.5<sup>1,2</sup> in 2019<sup>3–5</sup>", "rose to 3.5¹,² in 2019³–⁵"),
         ('<p><a href="#f">10 m<sup>2</sup></a>, <a href="#g"><sup>2</sup></a>', "10 m², [2]"),
         ("<table><tr><td>Level<td>10<sup>6</sup><tr><td>Low<td>3</table>", "Level | 10⁶\n\nLow | 3"),
+        (
+            "<center>Gates</center>Shut it.<fieldset><legend>Fees</legend>Two.</fieldset>"
+            "<table><tr><td><center>Hook</center><td>4</table>",
+            "Gates\n\nShut it.\n\nFees\n\nTwo.\n\nHook | 4",
+        ),
         ("<p>one<!-- two --> three<![CDATA[four]]>", "one three"),
     ],
     ids=[
@@ -117,6 +122,7 @@ def test_half_a_character_does_no_harm(read_file):
         "numbers of several notes",
         "an exponent in a link",
         "an exponent in a cell",
+        "blocks that few pages have",
         "comments",
     ],
 )

@@ -217,6 +217,14 @@ def test_a_table_of_which_there_is_also_a_picture_is_read(read):
     assert source.text == "North | 17\n\nAs says."
 
 
+def test_a_note_follows_the_paragraph_that_it_is_in(read):
+    source = read(
+        "<book><para>The gate<footnote><para>Of oak.</para></footnote> shuts at six.</para>"
+        "<para>Ring it.</para></book>"
+    )
+    assert source.text == "The gate shuts at six.\n\nOf oak.\n\nRing it."
+
+
 def test_a_superscript_is_no_part_of_the_figure_before_it(read):
     source = read(
         "<article><body><p>Of 10<sup>6</sup> cells in 2019<sup><xref>3</xref>,<xref>4</xref></sup> the 1"
