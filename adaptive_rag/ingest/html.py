@@ -21,7 +21,7 @@ from adaptive_rag.ingest.text import decode
 from adaptive_rag.text.visible import without_surrogates
 
 _is_skipped_tag = re.compile(
-    "title|script|style|noscript|template|svg|canvas|nav|iframe|object|select|button"
+    "title|script|style|noscript|template|svg|canvas|nav|iframe|object|select|button|annotation|annotation-xml"
 ).fullmatch
 _is_block_tag = re.compile(
     "address|article|aside|blockquote|body|caption|center|dd|details|dialog|dir|div|dl|dt|fieldset|figcaption|"
@@ -267,6 +267,7 @@ class _Reader:
         elif self._hidden_depth or not self._looks[-1].is_seen:
             self._builder.hidden_words += len(text.split())
         else:
+            text = text.replace("\u00ad", "")  # a hyphen that is shown at the end of a line alone
             if self._superscript is None and text.strip():  # not the link of a note: "10 m<sup>2</sup>"
                 self._is_note_link = False
             self._add(text if self._preformatted else re.sub(r"\s+", " ", text))

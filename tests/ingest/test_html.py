@@ -98,6 +98,10 @@ def test_half_a_character_does_no_harm(read_file):
             "<table><tr><td><center>Hook</center><td>4</table>",
             "Gates\n\nShut it.\n\nFees\n\nTwo.\n\nHook | 4",
         ),
+        (
+            "<p>Pass&shy;word <math><semantics><mi>x</mi><annotation>\\x</annotation></semantics></math>",
+            "Password x",
+        ),
         ("<p>one<!-- two --> three<![CDATA[four]]>", "one three"),
     ],
     ids=[
@@ -123,6 +127,7 @@ def test_half_a_character_does_no_harm(read_file):
         "an exponent in a link",
         "an exponent in a cell",
         "blocks that few pages have",
+        "soft hyphens and annotations",
         "comments",
     ],
 )
