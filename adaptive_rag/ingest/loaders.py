@@ -67,7 +67,7 @@ _XML = ".xml .docbook .dbk .jats .nxml .tei .rss .atom .opml .fb2 .xhtml .fodt .
 
 
 def _document(kind: str, function: str, *types: str) -> Loader:
-    """Return the row of a kind that may have another kind's suffix; pages of these types get its first one."""
+    """Return the row of a kind whose files may be of another; pages of these types get its first suffix."""
     return Loader(SUFFIXES[kind], function, by_content=True, mime=dict.fromkeys(types, SUFFIXES[kind][0]))
 
 

@@ -120,6 +120,6 @@ def load_markup(path: Path, builder: TextBuilder) -> None:
     if len(lines) == len(headings):
         for match, (offset, line) in zip(headings, lines, strict=True):
             if match:
-                title = line.partition(_TITLE_END)[0]
-                builder.mark_heading(title, min(markup.level(match["sign"]), 9), offset=offset)
+                level = min(markup.level(match["sign"]), 9)
+                builder.mark_heading(line.partition(_TITLE_END)[0], level, offset=offset)
     builder.add(visible.replace(_TITLE_END, " "))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import re
 from collections.abc import Sequence
 
@@ -48,6 +49,24 @@ def read_list_table(lines: Sequence[str], headers: int) -> list[str]:
         elif rows and line.strip():
             rows[-1][1][-1] = f"{rows[-1][1][-1]} {line.strip()}".strip()
     return _write_rows(rows, len(lines), headers)
+
+
+def read_csv_table(lines: Sequence[str], header: str, headers: int) -> list[str]:
+    """Return the rows of a CSV table, below the column names in `header`, for which two lines are free."""
+    reader = csv.reader((f"{line.strip()}\n" for line in lines), skipinitialspace=True)
+    rows: _Rows = []
+    line_number = 0
+    try:
+        for cells in reader:
+            if cells:
+                rows.append((line_number, [" ".join(cell.split()) for cell in cells]))
+            line_number = reader.line_num
+        names = next(csv.reader([header], skipinitialspace=True), [])
+    except csv.Error:
+        return list(lines)
+    if rows and names and rows[0][0] > 1:
+        rows.insert(0, (rows[0][0] - 2, names))
+    return _write_rows(rows, len(lines), headers or bool(names))
 
 
 def _read_grid(lines: list[str]) -> list[str]:

@@ -1,11 +1,9 @@
-import time
 import tracemalloc
 
 import pytest
 
 from adaptive_rag.ingest import extract_text, split
 from adaptive_rag.ingest.documents import TextBuilder
-from adaptive_rag.ingest.markdown import load_markdown
 from adaptive_rag.ingest.text import decode
 
 WORDS = "Naïve café: “déjà vu”."
@@ -115,17 +113,3 @@ def test_a_heading_may_be_closed_and_hold_marks_itself(read_file):
             "a.md", "# Storms  ##  \n\nOne.\n\n## C#\n\nTwo.\n\n## #\n\nThree.\n"
         ).headings
     ] == ["Storms", "C#", "#"]
-
-
-@pytest.mark.few(2)
-@pytest.mark.parametrize(
-    "text",
-    ["`" * 300_000, "# a" + " " * 100_000 + "x", "# a" + "_" * 100_000 + "b", "```\n#\n```\n# a\n" * 20_000],
-    ids=["backticks", "blanks", "underscores", "fences"],
-)
-def test_hostile_markdown_is_read_in_linear_time(tmp_path, text):
-    path = tmp_path / "a.md"
-    path.write_text(f"{text}\nThe tide comes in.")
-    started = time.process_time()
-    load_markdown(path, TextBuilder())
-    assert time.process_time() - started < 5
