@@ -49,7 +49,7 @@ def test_text_behind_a_title_on_its_line_is_read_and_is_no_part_of_the_title(rea
         "\\paragraph{Storms.} When \\textbf{it} rises, shut the gate.\n",
     )
     assert source.text == "The north mill\nStorms. When it rises, shut the gate.\n"
-    assert [heading.section for heading in source.headings] == ["The north mill", "The north mill > Storms."]
+    assert [heading.section for heading in source.headings] == ["The north mill", "Storms."]
 
 
 def test_a_star_that_begins_no_line_is_no_heading(read_file):

@@ -250,10 +250,11 @@ import sys
 print("once", flush=True)
 sys.path.insert(0, {folder!r})
 from adaptive_rag.ingest import SourceFile, read_source, process
+from adaptive_rag.ingest.allowance import Bounds
 from adaptive_rag.ingest.loaders import LOADERS, Loader
 from pathlib import Path
 LOADERS["harmful"] = Loader((".harm",), "endless:load")
-process.BOUNDS = process.Bounds(seconds={seconds})
+process.BOUNDS = Bounds(seconds={seconds})
 print(read_source(SourceFile(Path({folder!r}, "a.harm"), "a.harm")), flush=True)
 """
 
