@@ -220,6 +220,7 @@ REFUSED = [
     "outside", "outside/secret.txt", "outside/nothing.txt", "docs/../outside", "docs/*/../../outside/*",
     "docs/way-out", "docs/way-out/*.txt", "docs/way-out/secret.txt", "docs/sub/leak.txt", "docs/.hidden.txt",
     "docs/.git/*", "*/secret.txt", "/", ".", "~", "~root/x.txt", "docs/\0", "docs-of-others/x.txt",
+    "http://127.0.0.1/",
 ]  # fmt: skip
 
 

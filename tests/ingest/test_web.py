@@ -16,11 +16,11 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 from cryptography.x509.oid import NameOID
 
 from adaptive_rag.cli.session import format_progress
-from adaptive_rag.errors import IndexingError, InputError, MissingExtraError
+from adaptive_rag.errors import IndexingError, MissingExtraError
 from adaptive_rag.index import Index
 from adaptive_rag.index.location import open_location
 from adaptive_rag.index.manifest import read_manifest
-from adaptive_rag.ingest import Confined, Site, discover, web, web_fetch
+from adaptive_rag.ingest import Site, web, web_fetch
 from adaptive_rag.ingest.web_fetch import Reach
 from tests.web_server import serving_pages
 
@@ -497,11 +497,6 @@ def test_a_page_of_this_machine_is_not_indexed_without_the_allowance(server, tmp
     with pytest.raises(IndexingError, match="is no address of the public Internet"):
         Index.build(f"{server.url}/", tmp_path / "index")
     assert server.asked == []
-
-
-def test_a_servers_caller_cannot_name_an_address(tmp_path):
-    with pytest.raises(InputError, match="is not in a folder"):
-        discover(Confined(["http://127.0.0.1/"], [str(tmp_path)], 10))
 
 
 def test_a_missing_package_is_named_with_its_install_line(monkeypatch):
