@@ -169,7 +169,7 @@ def _expand(pattern: Path, walk: _Walk, ignored: Ignored, on_error: _OnError) ->
     if "**" not in pattern.parts:
         return set(map(Path, glob.glob(str(pattern))))
     at = pattern.parts.index("**")
-    rest = pattern.parts[at + 1 :] or ("*",)
+    rest = tuple(itertools.dropwhile("**".__eq__, pattern.parts[at:])) or ("*",)
     matches: set[Path] = set()
     for top in glob.glob(os.path.join(*pattern.parts[:at], "")) if at else [""]:
         for folder, _, _ in walk.folders(Path(top), on_error, ignored, set()):

@@ -113,7 +113,7 @@ def test_links_that_lead_back_up_end(folder):
     for name in ("up", "back"):  # with two links, there are 2 ** 40 paths before the system refuses one
         (folder / "docs/sub" / name).symlink_to(folder / "docs", target_is_directory=True)
     assert sources("docs") == sources("docs/**/*") == ["docs/a.MD", "docs/b.txt", "docs/sub/c.txt"]
-    assert sources("**/*.txt") == ["docs/b.txt", "docs/sub/c.txt"]
+    assert sources(f"{'**/' * 20}*.txt") == ["docs/b.txt", "docs/sub/c.txt"]
 
 
 def test_a_file_is_found_once_whatever_links_lead_to_it(folder):
