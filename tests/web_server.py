@@ -35,8 +35,8 @@ class Server:
         named = {name.replace("_", "-"): value for name, value in headers.items()}
         self.pages[path] = 200, {"Content-Type": kind, **named}, data
 
-    def redirect(self, path: str, to: str) -> None:
-        self.pages[path] = 302, {"Location": to}, b""
+    def redirect(self, path: str, to: str, status: int = 302) -> None:
+        self.pages[path] = status, {"Location": to}, b""
 
     def paths(self) -> list[str]:
         """Return what was asked for since the last call, without robots.txt."""

@@ -339,13 +339,13 @@ def find_successors(
 def content_key(path: str | None, content_hash: str) -> tuple[str, str] | None:
     """Return a key that is equal for files with the same chunks; None if there is no file.
 
-    It includes the suffix, which decides how a file is read; for source code the file name, with which the
-    sections begin.
+    It includes the suffix, which decides how a file is read; for source code and settings the file name, with
+    which the sections begin.
     """
     if path is None:
         return None
     file = Path(path)
-    by_name = find_loader(file) is LOADERS["source code"]
+    by_name = find_loader(file) in (LOADERS["source code"], LOADERS["settings"])
     return content_hash, file.name if by_name else file.suffix.lower()
 
 

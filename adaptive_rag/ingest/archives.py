@@ -91,7 +91,7 @@ def unpacked(path: Path) -> Iterator[Path]:
         return
     archive, name = in_archive
     with tempfile.TemporaryDirectory() as folder:
-        copy = Path(folder, _copy_name(PurePosixPath(name)))
+        copy = Path(folder, copy_name(name))
         with _reused_archive(archive) as opened, opened.open_member(name) as member, copy.open("wb") as file:
             bytes_left = _LARGEST_FILE  # whatever size the archive declares
             while part := member.read(1 << 20):
@@ -102,9 +102,10 @@ def unpacked(path: Path) -> Iterator[Path]:
         yield copy
 
 
-def _copy_name(path: PurePosixPath) -> str:
+def copy_name(path: str) -> str:
     """Return the file's own name, which some loaders show, or a short one if file systems do not take it."""
-    return path.name if len(os.fsencode(path.name)) <= _LONGEST_COPY_NAME else f"file{path.suffix}"
+    name = PurePosixPath(path)
+    return name.name if len(os.fsencode(name.name)) <= _LONGEST_COPY_NAME else f"file{name.suffix}"
 
 
 def load_archive(path: Path, builder: TextBuilder) -> None:

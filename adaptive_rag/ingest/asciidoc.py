@@ -12,7 +12,7 @@ from adaptive_rag.ingest.text import decode
 from adaptive_rag.text.tables import write_row, write_rule
 
 # "== Storms ==": the closing signs are optional
-_TITLE = re.compile(r"(={1,6})[ \t]+(\S.*?)(?:[ \t]+\1)?[ \t]*")
+_TITLE = re.compile(r"(={1,6})[ \t]+(\S(?:.*?\S)??)(?:[ \t]+\1)?[ \t]*")
 _ITEM = re.compile(r"[ \t]*(\*{1,5}|-|\.{1,5})[ \t]+(?=\S)")
 # Blocks that hold no headings: listings, literal text, passthroughs and comments.
 _FENCE = re.compile(r"(-{4,}|\.{4,}|\+{4,}|/{4,}|`{3,}).*")

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from adaptive_rag.errors import IndexingError, MissingExtraError
-from adaptive_rag.ingest.archives import is_archive
+from adaptive_rag.ingest.archives import copy_name, is_archive
 from adaptive_rag.ingest.conversions import how_to_convert
 from adaptive_rag.ingest.documents import TextBuilder
 from adaptive_rag.ingest.file import reporting_errors
@@ -49,7 +49,7 @@ def _read(data: bytes | None, name: str, builder: TextBuilder) -> TextBuilder | 
     inner = TextBuilder()
     inner.depth = builder.depth + 1
     with tempfile.TemporaryDirectory() as folder:
-        copy = Path(folder, f"attachment{Path(name).suffix}")
+        copy = Path(folder, copy_name(name))
         copy.write_bytes(data)
         try:
             with reporting_errors(copy):

@@ -16,6 +16,8 @@ from adaptive_rag.ingest.ignore import EVERY_FILE, Ignored, Patterns
 from adaptive_rag.ingest.loaders import find_loader, list_kinds
 from adaptive_rag.text.redaction import redact
 
+_OnError = Callable[[OSError], object]
+
 
 @dataclass(frozen=True)
 class Confined:
@@ -107,7 +109,8 @@ def holds_documents(folder: Path) -> bool:
     Raises:
         ConfigurationError: a folder cannot be read.
     """
-    return next(_Walk().files(folder, _refuse), None) is not None
+    walk = _Walk()
+    return next(walk.files(folder, _refuse, walk.ignored_below(folder), set()), None) is not None
 
 
 def _is_below(real: str, roots: Sequence[str]) -> bool:
@@ -129,32 +132,49 @@ def _refuse_outside(path: str, roots: Sequence[str]) -> None:
 
 def _find(requested: Path, walk: _Walk) -> Iterator[SourceFile]:
     """Yield the files that a path, a folder or a pattern stands for."""
-    paths = [requested] if os.path.exists(requested) else _match_pattern(requested, walk)
+    is_folder = os.path.isdir(requested)
+    if not is_folder and os.path.exists(requested):
+        if not find_loader(requested):
+            hint = how_to_convert(requested)
+            raise InputError(
+                f"{str(requested)!r} is not of a kind that is read: its suffix is {requested.suffix!r}, and "
+                f"these kinds are read: {list_kinds()}.{f' {hint}.' if hint else ''}"
+            )
+        yield _name_file(requested)
+        return
+    # The rules of the folder that was named hold for all folders in it that match a pattern.
+    ignored = walk.ignored_below(requested if is_folder else Path(*_before_wildcard(requested)))
+    unlisted, visited = list[OSError](), set[str]()
+    paths = [requested] if is_folder else _match_pattern(requested, walk, ignored, unlisted.append)
     for path in paths:
         if os.path.isdir(path):
-            unlisted: list[OSError] = []
-            yield from walk.files(path, unlisted.append)
-            yield from (_name_file(Path(error.filename)) for error in unlisted)
+            yield from walk.files(path, unlisted.append, ignored, visited)
         elif find_loader(path):
             yield _name_file(path)
-        elif path == requested:
-            hint = how_to_convert(path)
-            raise InputError(
-                f"{str(path)!r} is not of a kind that is read: its suffix is {path.suffix!r}, and these "
-                f"kinds are read: {list_kinds()}.{f' {hint}.' if hint else ''}"
-            )
+    yield from (_name_file(Path(error.filename)) for error in unlisted)
 
 
-def _match_pattern(pattern: Path, walk: _Walk) -> list[Path]:
+def _match_pattern(pattern: Path, walk: _Walk, ignored: Ignored, on_error: _OnError) -> list[Path]:
     """Return the paths that match a glob pattern and are not ignored, in order; there is at least one."""
     if not glob.has_magic(str(pattern)):
         raise InputError(f"{str(pattern)!r} does not exist. Give a file, a folder or a pattern.")
-    ignored = walk.ignored_below(Path(*_before_wildcard(pattern)))
-    matches = map(Path, sorted(glob.glob(str(pattern), recursive=True)))
-    paths = [path for path in matches if not ignored.holds(path)]
+    paths = [path for path in sorted(_expand(pattern, walk, ignored, on_error)) if not ignored.holds(path)]
     if not paths:
         raise InputError(f"No file matches the pattern {str(pattern)!r}.")
     return paths
+
+
+def _expand(pattern: Path, walk: _Walk, ignored: Ignored, on_error: _OnError) -> set[Path]:
+    """Return the paths that match a glob pattern; "**" visits each folder once, as links may lead back."""
+    if "**" not in pattern.parts:
+        return set(map(Path, glob.glob(str(pattern))))
+    at = pattern.parts.index("**")
+    rest = tuple(itertools.dropwhile("**".__eq__, pattern.parts[at:])) or ("*",)
+    matches: set[Path] = set()
+    for top in glob.glob(os.path.join(*pattern.parts[:at], "")) if at else [""]:
+        for folder, _, _ in walk.folders(Path(top), on_error, ignored, set()):
+            matches |= _expand(Path(glob.escape(str(folder)), *rest), walk, ignored, on_error)
+    return matches
 
 
 def _name_file(path: Path) -> SourceFile:
@@ -177,23 +197,11 @@ class _Walk:
     def ignored_below(self, folder: Path) -> Ignored:
         return Ignored(folder, self.patterns, may_read=lambda path: self._is_inside(os.path.realpath(path)))
 
-    def files(self, root: Path, on_error: Callable[[OSError], object]) -> Iterator[SourceFile]:
+    def files(
+        self, root: Path, on_error: _OnError, ignored: Ignored, visited: set[str]
+    ) -> Iterator[SourceFile]:
         """Yield the readable files below a folder; `on_error` gets the errors of folders not listed."""
-        visited: set[str] = set()
-        ignored = self.ignored_below(root)
-        for parent, folders, files in os.walk(root, followlinks=True, onerror=on_error):
-            real = os.path.realpath(parent)
-            # a link to a parent folder, a folder already visited, or one outside the roots
-            if real in visited or real == self.index or not self._is_inside(real):
-                folders.clear()
-                continue
-            visited.add(real)
-            folders[:] = sorted(
-                name
-                for name in folders
-                if not name.startswith(".") and not ignored.holds_folder(Path(parent, name))
-            )
-            folder = Path(parent)
+        for folder, real, files in self.folders(root, on_error, ignored, visited):
             folder_name = name_source(folder)
             prefix = "" if folder_name == "." else folder_name.rstrip("/") + "/"
             for name in sorted(files):
@@ -207,6 +215,24 @@ class _Walk:
                     yield SourceFile(path, source, resolved)
                 elif self.unknown is not None and os.path.isfile(path):
                     self.unknown.append(source)
+
+    def folders(
+        self, root: Path, on_error: _OnError, ignored: Ignored, visited: set[str]
+    ) -> Iterator[tuple[Path, str, list[str]]]:
+        """Yield the folders not in `visited`, from the root down: path, real path, names of the files."""
+        for parent, folders, files in os.walk(root, followlinks=True, onerror=on_error):
+            real, folder = os.path.realpath(parent), Path(parent)
+            # a link to a parent folder, a folder already visited, or one outside the roots
+            if real in visited or real == self.index or not self._is_inside(real):
+                folders.clear()
+                continue
+            visited.add(real)
+            folders[:] = sorted(
+                name
+                for name in folders
+                if not name.startswith(".") and not ignored.holds_folder(folder / name)
+            )
+            yield folder, real, files
 
     def _is_inside(self, real: str) -> bool:
         return self.roots is None or _is_below(real, self.roots)

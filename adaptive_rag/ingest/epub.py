@@ -5,7 +5,7 @@ from __future__ import annotations
 import posixpath
 import re
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -39,14 +39,14 @@ def load_epub(path: Path, builder: TextBuilder) -> None:
         note_properties(builder, **properties, tags=tags)
         items = {item.get("id"): item for item in package.iterfind("{*}manifest/{*}item")}
         chapters = list(_chapters(package, items, posixpath.dirname(book)))
-        names = archive.namelist()
+        names = set(archive.namelist())
         marks = read_xml(archive, _ENCRYPTION).iter("{*}CipherReference") if _ENCRYPTION in names else ()
         encrypted = {unquote(mark.get("URI", "")) for mark in marks}  # without copy protection: fonts at most
         if encrypted.intersection(chapters):
             raise IndexingError("is protected against copying: its chapters are encrypted")
         missing = [chapter for chapter in chapters if chapter not in names]
-        labels = _read_labels(archive, items.values(), posixpath.dirname(book))
-        for chapter in (chapter for chapter in chapters if chapter not in missing):
+        labels = _read_labels(archive, names, items.values(), posixpath.dirname(book))
+        for chapter in filter(names.__contains__, chapters):
             page, label = archive.read(chapter), labels.get(chapter, "")
             if label and not _HEADING.search(page):
                 builder.mark_heading(label, 1)
@@ -65,13 +65,13 @@ def _chapters(package: Any, items: dict[str, Any], folder: str) -> Iterator[str]
             yield _resolve(folder, item.get("href"))
 
 
-def _read_labels(archive: zipfile.ZipFile, items: Any, folder: str) -> dict[str, str]:
+def _read_labels(archive: zipfile.ZipFile, names: Set[str], items: Any, folder: str) -> dict[str, str]:
     """Return the name of each page in the table of contents; the first one counts."""
     labels: dict[str, str] = {}
     for item in items:
         part = _resolve(folder, item.get("href", ""))
         is_ncx = item.get("media-type") == "application/x-dtbncx+xml"
-        if part not in archive.namelist() or not (is_ncx or "nav" in item.get("properties", "").split()):
+        if part not in names or not (is_ncx or "nav" in item.get("properties", "").split()):
             continue
         for entry in read_xml(archive, part, recover=True).iter("{*}a", "{*}navPoint"):
             link = entry.find("{*}content") if is_ncx else entry

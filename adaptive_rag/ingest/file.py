@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from adaptive_rag.errors import IndexingError, MissingExtraError
+from adaptive_rag.ingest.allowance import ask_for_unpacked
 from adaptive_rag.ingest.archives import on_disk, unpacked
 from adaptive_rag.ingest.documents import SourceFile, SourceText, TextBuilder
-from adaptive_rag.ingest.letters import divide_letters
 from adaptive_rag.ingest.loaders import Loader
+from adaptive_rag.text.letters import find_letters
 
 TOO_LARGE = "needs more memory than a file may take. Split it into smaller files"
 _ATTEMPTS = 2
@@ -21,6 +23,7 @@ _ATTEMPTS = 2
 # plus this many times its size is not a document: "a" ten million times over makes a file of 10 kB.
 _UNPACKED_CHARACTERS = 10_000_000
 _UNPACKED_RATIO = 10
+_SUBJECT = re.compile(r"^Subject:[ \t]*([^\n]+)", re.MULTILINE)
 
 
 def read_file(file: SourceFile, loader: Loader) -> SourceText:
@@ -42,8 +45,11 @@ def reporting_errors(path: Path) -> Iterator[None]:
     except (IndexingError, MissingExtraError):
         raise
     except FileNotFoundError as error:
-        is_link = os.path.islink(path)
-        reason = "is a link to a file that does not exist" if is_link else "vanished while it was read"
+        reason = "vanished while it was read"
+        if os.path.exists(on_disk(path)):  # it is another file that is missing, such as a temporary folder
+            reason = f"cannot be read: {error.strerror or error}"
+        elif os.path.islink(path):
+            reason = "is a link to a file that does not exist"
         raise IndexingError(reason) from error
     except OSError as error:
         raise IndexingError(f"cannot be read: {error.strerror or error}") from error
@@ -88,17 +94,45 @@ def _read(file: SourceFile, loader: Loader) -> SourceText:
     """Read a file once, and refuse it if it unpacks to too much text or holds none."""
     builder = TextBuilder()
     with unpacked(file.path) as path:
+        if path != file.path:
+            ask_for_unpacked(file.path, path)
         loader(path, builder)
         if builder.length > _UNPACKED_CHARACTERS + _UNPACKED_RATIO * os.path.getsize(path):
             millions = f"{builder.length // 1_000_000:,} million characters"
             raise IndexingError(f"unpacks to {millions}, which no document of its size holds. Save it anew")
-        divide_letters(builder)
+        _divide_letters(builder)
         text = builder.build(file.source, hash_file(path))
     if not any(map(str.isalnum, text.text)):
         if builder.hidden_words:
             raise IndexingError(f"holds no text: its styles hide {builder.hidden_words:,} words")
         raise IndexingError("holds no text")
     return text
+
+
+def _divide_letters(builder: TextBuilder) -> None:
+    """Make each letter or mail in a text a record, with its author and subject as for a mail.
+
+    A letter without a subject has the first line of the text above all letters. Texts with records or with
+    headings below the first letter stay as they are: a manual may show two mails as an example.
+    """
+    text = builder.text
+    letters = [] if builder.has_records else find_letters(text)
+    authors = [letter.author for letter in letters if letter.author]
+    if len(authors) < 2 or builder.has_heading_after(letters[0].body):
+        return
+    preface = text[: letters[0].start].strip()
+    title = preface.split("\n", 1)[0]
+    if preface:
+        builder.mark_record(text.index(preface), text.index(preface) + len(preface), {})
+    ends = [*(letter.start for letter in letters[1:]), len(text)]
+    for letter, end in zip(letters, ends, strict=True):
+        header = text[letter.header : letter.body]
+        subject = _SUBJECT.search(header)
+        metadata = {"subject": subject[1].strip() if subject else title}
+        if letter.author:
+            metadata["from"] = letter.author
+        builder.mark_heading(letter.author or header.strip().split("\n", 1)[0], 1, offset=letter.header)
+        builder.mark_record(letter.header, letter.header + len(text[letter.header : end].rstrip()), metadata)
 
 
 def _state(path: Path) -> tuple[int, int, int]:

@@ -21,14 +21,15 @@ from adaptive_rag.ingest.text import decode
 from adaptive_rag.text.visible import without_surrogates
 
 _is_skipped_tag = re.compile(
-    "title|script|style|noscript|template|svg|canvas|nav|iframe|object|select|button"
+    "title|script|style|noscript|template|svg|canvas|nav|iframe|object|select|button|annotation|annotation-xml"
 ).fullmatch
 _is_block_tag = re.compile(
-    "address|article|aside|blockquote|body|caption|dd|details|div|dl|dt|fieldset|figcaption|figure|footer|form|"
-    "h[1-6]|header|hr|html|li|main|ol|p|pre|section|summary|table|tbody|tfoot|thead|tr|ul"
+    "address|article|aside|blockquote|body|caption|center|dd|details|dialog|dir|div|dl|dt|fieldset|figcaption|"
+    "figure|footer|form|h[1-6]|header|hgroup|hr|html|legend|li|main|menu|ol|p|pre|search|section|summary|table|"
+    "tbody|tfoot|thead|tr|ul"
 ).fullmatch
 # Elements that separate paragraphs within a table cell; any other block element ends the table row.
-_is_within_cell = re.compile("p|div|ul|ol|li|dl|dt|dd|br").fullmatch
+_is_within_cell = re.compile("p|div|center|ul|ol|menu|dir|li|dl|dt|dd|br").fullmatch
 _CHARSET = re.compile(rb"<meta[^>]{0,200}?charset\s*=\s*[\"']?\s*([\w-]+)", re.IGNORECASE)
 # The parser would take the content of this element for plain text: "<p>This page has frames.</p>".
 _NO_FRAMES = re.compile(r"</?noframes\b[^>]{0,200}>", re.IGNORECASE)
@@ -266,6 +267,7 @@ class _Reader:
         elif self._hidden_depth or not self._looks[-1].is_seen:
             self._builder.hidden_words += len(text.split())
         else:
+            text = text.replace("\u00ad", "")  # a hyphen that is shown at the end of a line alone
             if self._superscript is None and text.strip():  # not the link of a note: "10 m<sup>2</sup>"
                 self._is_note_link = False
             self._add(text if self._preformatted else re.sub(r"\s+", " ", text))

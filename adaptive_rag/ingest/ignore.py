@@ -103,7 +103,7 @@ class Ignored:
             return None
         patterns = list[str]()
         with suppress(OSError), path.open("rb") as file:  # an unreadable file adds no patterns
-            for line in file.read(_LONGEST_GITIGNORE).decode(errors="replace").splitlines():
+            for line in file.read(_LONGEST_GITIGNORE).decode("utf-8-sig", "replace").splitlines():
                 with suppress(InputError):  # git also ignores lines that are not patterns
                     _read_patterns([line])
                     patterns.append(line)

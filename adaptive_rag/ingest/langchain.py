@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping
+from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any
 
 from adaptive_rag.errors import ConfigurationError
@@ -69,12 +70,19 @@ def _source_text(source: str, documents: list[Document]) -> SourceText:
     builder = TextBuilder()
     digest = hashlib.sha256()
     for document in documents:
-        encoded = json.dumps(document.metadata, default=str, ensure_ascii=False)
+        encoded = json.dumps(document.metadata, default=_to_plain, ensure_ascii=False)
         decoded = json.loads(without_surrogates(encoded))
         metadata = {name: decoded[name] for name in decoded if name not in CHUNK_METADATA | {"source"}}
         digest.update(json.dumps([document.page_content, metadata], sort_keys=True).encode())
         builder.add_record(document.page_content, metadata, page=_page(metadata))
     return builder.build(source, digest.hexdigest())
+
+
+def _to_plain(value: Any) -> Any:
+    """Return a number of another library, such as NumPy, as one of Python, and anything else as text."""
+    if isinstance(value, Integral):
+        return int(value)
+    return float(value) if isinstance(value, Real) else str(value)
 
 
 def _page(metadata: Mapping[str, Any]) -> int | None:

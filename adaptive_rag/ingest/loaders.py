@@ -38,7 +38,7 @@ class Loader:
     by_content: bool = False
     """Whether a file whose content is of another kind than its suffix is read by the loader of that kind."""
     mime: Mapping[str, str] = field(default_factory=dict)
-    """Content types of web servers, each with the suffix as which such a page is read."""
+    """Content types of web servers and mails, each with the suffix as which such a file is read."""
 
     def __call__(self, path: Path, builder: TextBuilder) -> None:
         """Import the loader and read a file with it."""
@@ -62,11 +62,18 @@ _CODE += " .lua .r .jl .sh .sql"
 _SETTINGS = ".yaml .yml .toml .ini .cfg .conf .properties"
 _OFFICE = "application/vnd.openxmlformats-officedocument."
 _OPEN_DOCUMENT = "application/vnd.oasis.opendocument."
+_IMAGES = ".png .jpg .jpeg .tif .tiff .webp"
 _XML = ".xml .docbook .dbk .jats .nxml .tei .rss .atom .opml .fb2 .xhtml .fodt .fods .fodp"
+
+
+def _document(kind: str, function: str, *types: str) -> Loader:
+    """Return the row of a kind whose files may be of another; pages of these types get its first suffix."""
+    return Loader(SUFFIXES[kind], function, by_content=True, mime=dict.fromkeys(types, SUFFIXES[kind][0]))
+
 
 # By kind of file.
 LOADERS: dict[str, Loader] = {
-    "PDF": Loader(SUFFIXES["PDF"], ".pdf:load_pdf", by_content=True, mime={"application/pdf": ".pdf"}),
+    "PDF": _document("PDF", ".pdf:load_pdf", "application/pdf"),
     "text": Loader((".txt", ".text", ".prn"), ".text:load_text"),
     "Markdown": Loader(
         (".md", ".markdown", ".mdx"), ".markdown:load_markdown", mime={"text/markdown": ".md"}
@@ -79,45 +86,19 @@ LOADERS: dict[str, Loader] = {
         (".html", ".htm"), ".html:load_html", mime={"text/html": ".html", "application/xhtml+xml": ".html"}
     ),
     "saved web page": Loader((".mhtml", ".mht"), ".html:load_mhtml"),
-    "Word": Loader(
-        SUFFIXES["Word"],
-        ".docx:load_docx",
-        by_content=True,
-        mime={f"{_OFFICE}wordprocessingml.document": ".docx"},
-    ),
+    "Word": _document("Word", ".docx:load_docx", f"{_OFFICE}wordprocessingml.document"),
     "older Word": Loader((".doc", ".dot"), ".word97:load_doc", by_content=True),
-    "PowerPoint": Loader(
-        SUFFIXES["PowerPoint"],
-        ".powerpoint:load_pptx",
-        by_content=True,
-        mime={f"{_OFFICE}presentationml.presentation": ".pptx"},
+    "PowerPoint": _document("PowerPoint", ".powerpoint:load_pptx", f"{_OFFICE}presentationml.presentation"),
+    "older PowerPoint": _document("older PowerPoint", ".powerpoint97:load_ppt"),
+    "Excel": _document("Excel", ".excel:load_xlsx", f"{_OFFICE}spreadsheetml.sheet"),
+    "older Excel": _document("older Excel", ".xls:load_xls"),
+    "binary Excel": _document("binary Excel", ".binary_sheets:load_workbook"),
+    "OpenDocument text": _document("OpenDocument text", ".opendocument:load_odt", f"{_OPEN_DOCUMENT}text"),
+    "OpenDocument spreadsheet": _document(
+        "OpenDocument spreadsheet", ".ods:load_ods", f"{_OPEN_DOCUMENT}spreadsheet"
     ),
-    "older PowerPoint": Loader(SUFFIXES["older PowerPoint"], ".powerpoint97:load_ppt", by_content=True),
-    "Excel": Loader(
-        SUFFIXES["Excel"],
-        ".excel:load_xlsx",
-        by_content=True,
-        mime={f"{_OFFICE}spreadsheetml.sheet": ".xlsx"},
-    ),
-    "older Excel": Loader(SUFFIXES["older Excel"], ".xls:load_xls", by_content=True),
-    "binary Excel": Loader(SUFFIXES["binary Excel"], ".binary_sheets:load_workbook", by_content=True),
-    "OpenDocument text": Loader(
-        SUFFIXES["OpenDocument text"],
-        ".opendocument:load_odt",
-        by_content=True,
-        mime={f"{_OPEN_DOCUMENT}text": ".odt"},
-    ),
-    "OpenDocument spreadsheet": Loader(
-        SUFFIXES["OpenDocument spreadsheet"],
-        ".ods:load_ods",
-        by_content=True,
-        mime={f"{_OPEN_DOCUMENT}spreadsheet": ".ods"},
-    ),
-    "OpenDocument presentation": Loader(
-        SUFFIXES["OpenDocument presentation"],
-        ".opendocument:load_odp",
-        by_content=True,
-        mime={f"{_OPEN_DOCUMENT}presentation": ".odp"},
+    "OpenDocument presentation": _document(
+        "OpenDocument presentation", ".opendocument:load_odp", f"{_OPEN_DOCUMENT}presentation"
     ),
     "rich text": Loader(
         (".rtf",), ".rtf:load_rtf", by_content=True, mime={"application/rtf": ".rtf", "text/rtf": ".rtf"}
@@ -137,14 +118,11 @@ LOADERS: dict[str, Loader] = {
     "mail": Loader(SUFFIXES["mail"], ".mail:load_eml", mime={"message/rfc822": ".eml"}),
     "mail of Outlook": Loader(SUFFIXES["mail of Outlook"], ".outlook:load_msg"),
     "mailbox": Loader(SUFFIXES["mailbox"], ".mail:load_mbox"),
-    "image": Loader(
-        (".png", ".jpg", ".jpeg", ".tif", ".tiff", ".webp"),
-        ".images:load_image",
-        extra="ocr",
-        package="rapidocr",
-    ),
+    "image": Loader(tuple(_IMAGES.split()), ".images:load_image", extra="ocr", package="rapidocr"),
     "subtitles": Loader(SUFFIXES["subtitles"], ".subtitles:load_subtitles", mime={"text/vtt": ".vtt"}),
 }
+# The suffix as which a file of a content type is read.
+SUFFIX_BY_TYPE = {kind: suffix for loader in LOADERS.values() for kind, suffix in loader.mime.items()}
 
 
 def find_loader(path: Path) -> Loader | None:

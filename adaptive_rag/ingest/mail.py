@@ -20,6 +20,7 @@ from adaptive_rag.errors import IndexingError
 from adaptive_rag.ingest.attachments import add_attachment
 from adaptive_rag.ingest.documents import TextBuilder, attachment_name
 from adaptive_rag.ingest.html import read_page
+from adaptive_rag.ingest.loaders import SUFFIX_BY_TYPE
 from adaptive_rag.ingest.text import decode
 
 # The deepest nesting of mails in mails, and of quotes in quotes.
@@ -90,7 +91,7 @@ def _add_message(message: Message, builder: TextBuilder, lines_read: set[str], d
             attachments.append(part)
         else:
             texts.append(_read_part(part, record))
-    names = [attachment_name(_plain(part.get_filename() or "")) for part in attachments]
+    names = [_name_attachment(part) for part in attachments]
     metadata = _metadata(message)
     new_text, quotes = split_quotes("\n\n".join(filter(None, texts)))
     headers = "\n".join(_header_lines(message, names))
@@ -112,6 +113,14 @@ def _add_message(message: Message, builder: TextBuilder, lines_read: set[str], d
     for mail in mails:
         _add_message(mail, builder, lines_read, depth + 1)
     lines_read |= _lines(new_text)
+
+
+def _name_attachment(part: Message) -> str:
+    """Return the name of an attachment, or one by its kind if it has none; "" if the kind is not read."""
+    if name := part.get_filename():
+        return attachment_name(_plain(name))
+    suffix = SUFFIX_BY_TYPE.get(part.get_content_type())
+    return f"attachment{suffix}" if suffix else ""
 
 
 def _header_lines(message: Message, attachments: list[str]) -> Iterator[str]:

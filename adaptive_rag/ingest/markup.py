@@ -23,13 +23,17 @@ _ACCENTS = {
 }  # fmt: skip
 # The deepest nesting of commands that is read.
 _MAX_DEPTH = 8
+# Text with groups in braces inside each other.
+_BRACED = r"(?:[^{}\n]++|\{(?:[^{}\n]++|\{(?:[^{}\n]++|\{[^{}\n]*+\})*+\})*+\})*+"
+# Stands between a title and the text behind it on its line, and occurs in no text (a Unicode noncharacter).
+_TITLE_END = "\ufdd2"
 
 
 class _Markup(NamedTuple):
     """The patterns of one markup language."""
 
     heading: str
-    """A pattern for a heading line, with the groups `sign` and `title`."""
+    """A pattern for a heading line, with the groups `sign`, `title` and `rest`, the text behind the title."""
     level: Callable[[str], int]
     """The function that returns a heading's level from its sign."""
     steps: tuple[Step, ...]
@@ -54,13 +58,14 @@ def _compose_accent(match: re.Match[str]) -> str:
 
 
 _LATEX = _Markup(
-    rf"[ \t]*\\(?P<sign>{'|'.join(_LATEX_HEADINGS)})\*?(?:\[[^\]\n]*\])?\{{(?P<title>.*)\}}.*",
+    rf"[ \t]*\\(?P<sign>{'|'.join(_LATEX_HEADINGS)})\*?(?:\[[^\]\n]*\])?"
+    rf"\{{(?P<title>{_BRACED})\}}[ \t]*(?P<rest>.*)",
     lambda sign: _LATEX_HEADINGS.index(sign) + 1,
     (
         (r"\\item\b[ \t]*\[([^\]\n]*)\][ \t]*", r"- \1 "),
         (r"\\item\b[ \t]*", "- "),
         (r"\\\\(?:\[[^\]\n]*\])?|\\[a-zA-Z@]+\*?[ \t]?|\\[,;:!/]|[{}]", ""),
-        (r"[ \t]*&[ \t]*", " | "),
+        (r"(?<![ \t])[ \t]*&[ \t]*", " | "),
         (r"~", " "),
     ),
     nested=(
@@ -80,13 +85,14 @@ _LATEX = _Markup(
     title=r"\\title(?:\[[^\]\n]*\])?\{([^{}]*)\}",
 )  # fmt: skip
 _ORG = _Markup(
-    r"(?P<sign>\*+)[ \t]+(?:(?:TODO|DONE)[ \t]+)?(?P<title>\S.*?)(?:[ \t]+:[\w@:]+:)?[ \t]*",
+    r"(?P<sign>\*+)[ \t]+(?:(?:TODO|DONE)[ \t]+)?(?P<title>\S(?:.*?\S)??)(?:[ \t]+:[\w@:]+:)?[ \t]*"
+    r"(?P<rest>)",
     len,
     (
         (r"^[ \t]*(?:#\+.*|# .*|:[\w-]+:.*)$", ""),
         (r"\[\[[^\[\]\n]*\]\[([^\[\]\n]*)\]\]", r"\1"),
         (r"^[ \t]*\|[-+]+\|?[ \t]*$", lambda row: write_rule(row[0].count("+") + 1)),
-        (r"^[ \t]*\|[ \t]?|[ \t]*\|[ \t]*$", ""),
+        (r"^[ \t]*\|[ \t]?|(?<![ \t])[ \t]*\|[ \t]*$", ""),
     ),
     title=r"(?i)^#\+TITLE:[ \t]*(.+)",
 )
@@ -96,7 +102,7 @@ def load_markup(path: Path, builder: TextBuilder) -> None:
     """Write the visible text of a file into `builder`, and note its headings and title."""
     builder.keeps_lines = True
     markup = _ORG if path.suffix.lower() == ".org" else _LATEX
-    text = without_signs(decode(path.read_bytes(), builder))
+    text = without_signs(decode(path.read_bytes(), builder)).replace(_TITLE_END, "\ufffd")
     if title := re.search(markup.title, text, re.MULTILINE):
         note_properties(builder, title=title[1])
     kept = Kept()
@@ -104,14 +110,16 @@ def load_markup(path: Path, builder: TextBuilder) -> None:
     visible = re.sub(
         markup.kept, lambda match: kept.keep(match["sign"] or match[0]), visible, flags=re.DOTALL
     )
-    heading = re.compile(f"(?:{markup.heading})$", re.MULTILINE)
+    heading = re.compile(f"^(?:{markup.heading})$", re.MULTILINE)
     headings = [heading.match(visible, offset) for offset, _ in numbered_lines(visible)]
-    visible = heading.sub(lambda match: match["title"], visible)
+    visible = heading.sub(lambda match: f"{match['title']}{_TITLE_END}{match['rest']}", visible)
     visible = follow(markup.steps, follow(markup.nested, visible, _MAX_DEPTH))
+    visible = re.sub(f"{_TITLE_END}(?=[ \\t]*$)", "", visible, flags=re.MULTILINE)
     visible = tidy(text, kept.restore(visible))
     lines = list(numbered_lines(visible))
     if len(lines) == len(headings):
         for match, (offset, line) in zip(headings, lines, strict=True):
             if match:
-                builder.mark_heading(line, min(markup.level(match["sign"]), 9), offset=offset)
-    builder.add(visible)
+                level = min(markup.level(match["sign"]), 9)
+                builder.mark_heading(line.partition(_TITLE_END)[0], level, offset=offset)
+    builder.add(visible.replace(_TITLE_END, " "))

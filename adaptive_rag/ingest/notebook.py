@@ -12,6 +12,7 @@ from adaptive_rag.ingest.markdown import add_markdown
 from adaptive_rag.ingest.markup_steps import fenced
 from adaptive_rag.ingest.tables import read_json
 from adaptive_rag.ingest.text import decode
+from adaptive_rag.text.visible import visible
 
 # In characters: the most output that is read of one cell, such as the log of a training run.
 _LONGEST_OUTPUT = 20_000
@@ -52,7 +53,7 @@ def _add_output(output: Any, builder: TextBuilder) -> None:
     text = _join_lines(_value_at(output, "text")) or _join_lines(_value_at(output, "data", "text/plain"))
     if _value_at(output, "output_type") == "error":
         text = f"{_value_at(output, 'ename')}: {_value_at(output, 'evalue')}"
-    _add_block(text.strip("\n")[:_LONGEST_OUTPUT], builder)
+    _add_block(visible(text).strip("\n")[:_LONGEST_OUTPUT], builder)
 
 
 def _add_block(text: str, builder: TextBuilder) -> None:

@@ -12,23 +12,17 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass
-from pathlib import Path
+from dataclasses import asdict
 from typing import Any, BinaryIO, cast
 
 from adaptive_rag.errors import IndexingError
-from adaptive_rag.ingest.allowance import longest_wait
-from adaptive_rag.ingest.archives import on_disk
+from adaptive_rag.ingest.allowance import BOUNDS, longest_wait
 from adaptive_rag.ingest.documents import SourceFile
 from adaptive_rag.ingest.loaders import Loader
 from adaptive_rag.ingest.wire import read_message, write_message
-from adaptive_rag.ingest.worker import IDLE_SECONDS
+from adaptive_rag.ingest.worker import IDLE_SECONDS, READY
 
 _MB = 1_000_000
-_ROW_FORMATS = {".csv", ".tsv", ".json", ".jsonl"}
-_PACKED_ROW_FORMATS = {".xlsx", ".xlsm", ".xltx", ".xltm", ".xlsb", ".xls", ".xlt", ".ods", ".ots"}
-# The largest share of the machine's memory that a worker may use.
-_LARGEST_MEMORY_SHARE = 0.75
 _WATCH_INTERVAL_SECONDS = 0.05
 _START_SECONDS = 60.0
 _ENDING_SECONDS = 2.0
@@ -44,43 +38,6 @@ finally:  # the owner may have been killed
     if folder:
         shutil.rmtree(folder, ignore_errors=True)
 """
-
-
-@dataclass(frozen=True, slots=True)
-class Bounds:
-    """The limits for reading a file: a fixed amount for any file, and more for each MB of its data.
-
-    The seconds are of processor time, so that a busy machine refuses no file that an idle one reads.
-
-    A PDF of 1 MB, 400 pages of text alone, takes some 4 s and 170 MB; 100 MB of plain text take 240 MB, and
-    850 MB if one letter is an emoji. In a table each row has a record of its own: that takes 42 MB for each
-    MB of short rows, and 200 MB for each MB of a workbook, which is compressed. The memory limit is never
-    more than three quarters of the machine's memory.
-    """
-
-    seconds: float = 15.0
-    seconds_per_mb: float = 15.0
-    memory_mb: int = 400
-    memory_per_mb: int = 12
-    memory_per_mb_of_rows: int = 50
-    memory_per_mb_of_packed_rows: int = 200
-
-    def for_file(self, path: Path) -> tuple[float, int]:
-        """Return the seconds of processor time and the bytes of memory that reading a file may take."""
-        import psutil
-
-        size = _data_size(on_disk(path)) / _MB
-        suffix, per_mb = path.suffix.lower(), self.memory_per_mb
-        if suffix in _ROW_FORMATS:
-            per_mb = self.memory_per_mb_of_rows
-        elif suffix in _PACKED_ROW_FORMATS:
-            per_mb = self.memory_per_mb_of_packed_rows
-        memory = (self.memory_mb + per_mb * size) * _MB
-        available = psutil.virtual_memory().total * _LARGEST_MEMORY_SHARE
-        return self.seconds + self.seconds_per_mb * size, int(min(memory, available))
-
-
-BOUNDS = Bounds()
 
 
 class _Limits:
@@ -155,7 +112,8 @@ class WorkerProcess:
         self._granted = 0
         try:
             with self._watch(_Limits(_START_SECONDS, sys.maxsize), threading.Event()):
-                read_message(self._stdout)
+                if not any(line == READY[1:] for line in self._stdout):
+                    raise EOFError
         except EOFError as error:
             messages = self._stderr.read().decode(errors="replace").strip().splitlines()
             self.end()
@@ -184,8 +142,9 @@ class WorkerProcess:
                 reply: tuple[dict[str, Any], bytes] = read_message(self._stdout)
                 while "grant" in reply[0]:
                     grant = reply[0]["grant"]
-                    self._granted = max(self._granted, grant["memory"])
-                    limits.memory = memory + self._granted
+                    if grant["stays"]:
+                        self._granted = max(self._granted, grant["memory"])
+                    limits.memory = max(limits.memory, memory + max(self._granted, grant["memory"]))
                     limits.grant(grant["seconds"], self._processor_seconds())
                     reply = read_message(self._stdout)
             except (OSError, EOFError) as error:
@@ -319,12 +278,3 @@ def _make_folder() -> str:
 def _module_path() -> list[str]:
     """Return this process's module search path, which may have changed since a worker was started."""
     return [os.path.abspath(folder) for folder in sys.path if isinstance(folder, str)]
-
-
-def _data_size(path: Path) -> int:
-    """Return the size of a file in bytes without its holes: a sparse file of 4 GB may hold almost no data."""
-    try:
-        status = os.stat(path)
-    except OSError:  # reading the file will report it
-        return 0
-    return min(status.st_size, getattr(status, "st_blocks", status.st_size) * 512)

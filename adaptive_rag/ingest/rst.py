@@ -15,7 +15,7 @@ from adaptive_rag.ingest.front_matter import take_front_matter
 from adaptive_rag.ingest.markup_steps import Kept, fenced, numbered_lines, tidy, without_signs
 from adaptive_rag.ingest.properties import note_properties
 from adaptive_rag.ingest.rst_marks import RstPage, fold_name, read_inline
-from adaptive_rag.ingest.rst_tables import read_list_table, read_tables
+from adaptive_rag.ingest.rst_tables import read_csv_table, read_list_table, read_tables
 from adaptive_rag.ingest.text import decode
 
 _PUNCTUATION = r"[!-/:-@\[-`{-~]"
@@ -202,10 +202,12 @@ def _read_directive(directive: re.Match[str], below: list[str], page: RstPage, d
         return _fence_code([caption, *option_lines, *content], argument if is_code else "", page.kept)
     if name in ("image", "figure"):
         argument = options.get("alt", "")
-    elif name == "list-table":
+    elif name in ("list-table", "csv-table"):
         header_rows = options.get("header-rows", "")
-        table = read_list_table(content, int(header_rows) if header_rows.isdecimal() else 0)
-        return [argument, *option_lines, *table]
+        headers = int(header_rows) if header_rows.isdecimal() else 0
+        if name == "list-table":
+            return [argument, *option_lines, *read_list_table(content, headers)]
+        return [argument, *read_csv_table([*option_lines, *content], options.get("header", ""), headers)]
     elif name in _VERSION_PHRASES:
         version, _, text = argument.partition(" ")
         argument = f"{_VERSION_PHRASES[name]} {version}{': ' if text else '.'}{text}"

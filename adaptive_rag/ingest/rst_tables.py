@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import re
 from collections.abc import Sequence
 
@@ -19,6 +20,7 @@ _Rows = list[tuple[int, list[str]]]  # for each row: the line where it begins, a
 def read_tables(lines: list[str]) -> list[str]:
     """Replace the grid tables and simple tables in a text by their rows."""
     result: list[str] = []
+    simple_ends = _find_simple_ends(lines)
     index = 0
     while index < len(lines):
         end = index + 1
@@ -26,8 +28,8 @@ def read_tables(lines: list[str]) -> list[str]:
             while end < len(lines) and lines[end].lstrip()[:1] in ("+", "|"):
                 end += 1
             result += _read_grid(lines[index:end])
-        elif _SIMPLE.fullmatch(lines[index]) and (border := _find_simple_end(lines, index)) > index + 2:
-            end = border
+        elif _SIMPLE.fullmatch(lines[index]) and simple_ends[end] > index + 2:
+            end = simple_ends[end]
             result += _read_simple(lines[index:end])
         else:
             result.append(lines[index])
@@ -49,6 +51,24 @@ def read_list_table(lines: Sequence[str], headers: int) -> list[str]:
     return _write_rows(rows, len(lines), headers)
 
 
+def read_csv_table(lines: Sequence[str], header: str, headers: int) -> list[str]:
+    """Return the rows of a CSV table, below the column names in `header`, for which two lines are free."""
+    reader = csv.reader((f"{line.strip()}\n" for line in lines), skipinitialspace=True)
+    rows: _Rows = []
+    line_number = 0
+    try:
+        for cells in reader:
+            if cells:
+                rows.append((line_number, [" ".join(cell.split()) for cell in cells]))
+            line_number = reader.line_num
+        names = next(csv.reader([header], skipinitialspace=True), [])
+    except csv.Error:
+        return list(lines)
+    if rows and names and rows[0][0] > 1:
+        rows.insert(0, (rows[0][0] - 2, names))
+    return _write_rows(rows, len(lines), headers or bool(names))
+
+
 def _read_grid(lines: list[str]) -> list[str]:
     """Read a table with lines around its cells; a cell may cover several lines or several columns."""
     rows: _Rows = []
@@ -65,15 +85,19 @@ def _read_grid(lines: list[str]) -> list[str]:
     return _write_rows(rows, len(lines), headers)
 
 
-def _find_simple_end(lines: list[str], start: int) -> int:
-    """Return the index after the last border of a simple table, which is above a blank line or the end."""
-    for end in range(start + 1, len(lines)):
-        next_line = lines[end + 1].strip() if end + 1 < len(lines) else ""
-        if _SIMPLE.fullmatch(lines[end]) and not next_line:
-            return end + 1
-        if not lines[end].strip() and not next_line:
-            break
-    return start + 1
+def _find_simple_ends(lines: list[str]) -> list[int]:
+    """Return, for each line and the end, the index after the border that ends a simple table around it, or 0.
+
+    That border is above a blank line or the end, and there are no two blank lines before it.
+    """
+    ends = [0]
+    is_above_blank = True
+    for index in reversed(range(len(lines))):
+        is_blank = not lines[index].strip()
+        is_end = is_above_blank and _SIMPLE.fullmatch(lines[index])
+        ends.append(index + 1 if is_end else 0 if is_above_blank and is_blank else ends[-1])
+        is_above_blank = is_blank
+    return ends[::-1]
 
 
 def _read_simple(lines: list[str]) -> list[str]:

@@ -16,6 +16,9 @@ _TIME = r"(?:(\d{1,3}):)?(\d{1,2}):(\d\d)[.,]\d{1,3}"
 _TIMES = re.compile(rf"^[ \t]*{_TIME}[ \t]*-->[ \t]*{_TIME}[^\n]*\n?", re.MULTILINE)
 _SPEAKER = re.compile(r"<v(?:\.[\w.]{0,50})?[ \t]+([^<>\n]{1,100})>")
 _MARKUP = re.compile(r"</?[a-zA-Z\d][^<>\n]{0,100}>|</>|\{\\[^{}\n]{0,100}\}")
+# What ends a subtitle: in .vtt a blank line, in .srt, whose texts may have some, the number of the next one.
+_BLANK_LINE = re.compile(r"^[ \t]*$", re.MULTILINE)
+_END_OF_SRT = re.compile(r"^[ \t]*\n[ \t]*\d+[ \t]*\n\Z", re.MULTILINE)
 # A paragraph ends at a pause of this many seconds, or with a sentence after this many characters.
 _PAUSE = 3
 _LONG_PARAGRAPH = 400
@@ -34,7 +37,8 @@ def load_subtitles(path: Path, builder: TextBuilder) -> None:
     If speakers are named, a paragraph begins with the time and the name, as in a chat log.
     """
     text, speaker, last_end = "", "", -1
-    for cue in _cues(decode(path.read_bytes(), builder)):
+    end_of_cue = _END_OF_SRT if path.suffix.lower() == ".srt" else _BLANK_LINE
+    for cue in _cues(decode(path.read_bytes(), builder), end_of_cue):
         is_full = len(text) > _LONG_PARAGRAPH and text.endswith((".", "!", "?", "…"))
         ends_paragraph = is_full or cue.start - last_end > _PAUSE
         if not text or ends_paragraph or cue.speaker != speaker:
@@ -52,13 +56,13 @@ def load_subtitles(path: Path, builder: TextBuilder) -> None:
     builder.add(text)
 
 
-def _cues(text: str) -> Iterator[_Cue]:
+def _cues(text: str, end_of_cue: re.Pattern[str]) -> Iterator[_Cue]:
     """Yield the subtitles with their times; a line that repeats the line shown last is left out."""
     times = list(_TIMES.finditer(text))
     last_line = ""
     block_ends = [match.start() for match in times[1:]] + [len(text)]
     for match, block_end in zip(times, block_ends, strict=False):
-        block = re.split(r"^[ \t]*$", text[match.end() : block_end], maxsplit=1, flags=re.MULTILINE)[0]
+        block = end_of_cue.split(text[match.end() : block_end], maxsplit=1)[0]
         start, end = _seconds(match.groups()[:3]), _seconds(match.groups()[3:])
         shown_before = last_line
         for speaker, words in _split_speakers(block):

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import codecs
+from collections import Counter
 from contextlib import suppress
 from pathlib import Path
-from statistics import median_low
 
 from adaptive_rag.errors import IndexingError
 from adaptive_rag.ingest.documents import TextBuilder
@@ -22,6 +22,10 @@ SLOW_CHARSETS = ("punycode", "idna")
 # A page that declares its encoding in ASCII letters is not in UTF-16 or UTF-32.
 _IGNORED_CHARSETS = (*SLOW_CHARSETS, "utf-16", "utf-32")
 _UTF_16 = ["utf_16_le", "utf_16_be"]
+
+# A text in UTF-8 has at least this many valid characters beyond ASCII for each damaged place; texts in other
+# encodings have more damaged places than valid ones.
+_LEAST_VALID = 10
 
 # Encodings of Windows code pages by number; any other is called "cp" and its number.
 _CODE_PAGES = {
@@ -44,7 +48,8 @@ def decode(data: bytes, builder: TextBuilder, declared: str | None = None) -> st
     """Decode bytes to text, and note the encoding if it is not plain UTF-8.
 
     A byte order mark decides; else the encoding that a page or a mail declares, if the bytes are valid in it;
-    else UTF-8, if they are valid in it; else the encoding is guessed. Line ends become line feeds.
+    else UTF-8, if they are valid in it but for a few places; else the encoding is guessed. Line ends become
+    line feeds.
 
     Raises:
         IndexingError: the bytes are not text.
@@ -62,9 +67,13 @@ def decode(data: bytes, builder: TextBuilder, declared: str | None = None) -> st
     try:
         text = data.decode(encoding)
     except UnicodeDecodeError as error:
-        raise IndexingError(
-            f"is not text in {encoding}, which its first bytes announce. Save it as UTF-8"
-        ) from error
+        if not encoding.startswith("utf-8") or not (damaged := _count_damage(data)):
+            raise IndexingError(
+                f"is not text in {encoding}, which its first bytes announce. Save it as UTF-8"
+            ) from error
+        text = data.decode(encoding, "replace")
+        places = "place" if damaged == 1 else "places"
+        builder.notes.append(f"not UTF-8 in {damaged:,} {places}, which are read as �. Save it as UTF-8")
     if "\x00" in text:
         raise IndexingError(
             "holds zero bytes: it is a binary file, though its name says that it is text. "
@@ -100,16 +109,25 @@ def _guess(data: bytes) -> str:
         with suppress(UnicodeDecodeError):
             data.decode("utf-8")
             return "utf-8"
+        if _count_damage(data):
+            return "utf-8"
     from charset_normalizer import from_bytes
 
     matches = from_bytes(data, cp_isolation=_UTF_16) if has_zeros else from_bytes(data, cp_exclusion=_UTF_16)
-    if (best := matches.best()) and (letters := [char for char in str(best) if char.isalpha()]):
-        median_letter = median_low(letters)
+    if (best := matches.best()) and (letters := Counter(filter(str.isalpha, str(best)))):
         # A program's bytes read as UTF-16 would be Chinese.
-        is_certain = median_letter < "\u0800" if has_zeros else median_letter > "\u024f"
-        if is_certain:
+        far = sum(letters[letter] for letter in letters if letter >= ("\u0800" if has_zeros else "\u0250"))
+        if (2 * far > letters.total()) is not has_zeros:
             return best.encoding.replace("_", "-")
     with suppress(UnicodeDecodeError):  # five bytes are undefined in Windows-1252
         data.decode("cp1252")
         return "cp1252"
     return "latin-1"
+
+
+def _count_damage(data: bytes) -> int:
+    """Return the number of damaged places in a text in UTF-8; 0 if it is more likely in another encoding."""
+    text = data.decode("utf-8", "replace")
+    damaged = text.count("\ufffd")
+    valid = len(text) - len(text.encode("ascii", "ignore")) - damaged
+    return damaged if valid >= _LEAST_VALID * damaged else 0

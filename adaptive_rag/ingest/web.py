@@ -14,7 +14,6 @@ import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
-from functools import partial
 from http import HTTPStatus
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeGuard
@@ -35,8 +34,10 @@ if TYPE_CHECKING:
 _PAGE_LOADER = Loader((".html",), ".web_page:load_web_page")
 _REDIRECTS = (301, 302, 303, 307, 308)
 _MOST_REDIRECTS = 5
-_LARGEST_PAGE = 20_000_000  # in bytes
-_LARGEST_ROBOTS = 1_000_000
+_PERMANENT_REDIRECTS = (301, 308)
+# In bytes, and what a message calls them.
+_LARGEST_PAGE = 20_000_000, "that a page may have"
+_LARGEST_ROBOTS = 1_000_000, "that a robots.txt may have"
 _MOST_STORED_LINKS = 500
 # In seconds: a site may ask for a pause between two pages; a longer one is cut to this.
 _LONGEST_PAUSE = 10.0
@@ -153,7 +154,8 @@ class _Crawler:
         self._hosts: set[str] = set()
         self._seen: set[str] = set()  # the addresses visited, left out, or reached by a redirect
         self._visits = 0
-        self._taken_names: set[str] = set()
+        self._names: dict[str, str] = {}  # the sources of the pages read, by address
+        self._successors: dict[str, str] = {}  # of known sources: the addresses that they lead to for good
         self._bytes_left = site.max_megabytes * 1_000_000
         self._pages = 0
         self._robots: dict[str, Protego | IndexingError | None] = {}
@@ -192,7 +194,10 @@ class _Crawler:
         self._progress(Fetching(self._pages, waiting, fetched_bytes, _without_password(address)))
 
     def end(self) -> Crawl:
-        """Return the result, with a note about the pages that were left out."""
+        """Return the result, with what has a new name and a note about the pages that were left out."""
+        for old_source, address in self._successors.items():
+            if self._names.get(address, old_source) != old_source:
+                self._result.gone[old_source] = f"it is now named {self._names[address]}"
         if self._left_out:
             reasons = ", ".join(f"{count:,} {reason}" for reason, count in self._left_out.items())
             name = _without_password(self._site.address)
@@ -209,15 +214,18 @@ class _Crawler:
         page = self._follow(url, depth, is_first=is_first)
         if page is None:
             return ()
-        url, reply = page
+        url, reply, has_moved = page
         self._hosts.add(_host(url))
+        for known_address in (address, str(url)) if has_moved else (str(url),):
+            if known_address in self._stamps:
+                self._successors[self._stamps[known_address][0]] = str(url)
         if str(url) != address and str(url) in self._seen:
             return ()
         self._seen.add(str(url))
         source, stamp = self._stamps.get(str(url), (None, None))
         if reply.status == HTTPStatus.NOT_MODIFIED and source is not None and stamp is not None:
             self._result.unchanged.append(source)
-            self._taken_names.add(source)
+            self._names[str(url)] = source
             return stamp.links or ()
         if reply.status != HTTPStatus.OK:
             answer = f"the server answers {_status(reply.status)}"
@@ -229,8 +237,14 @@ class _Crawler:
         self._bytes_left -= len(reply.body)
         return self._read(url, reply, depth)
 
-    def _follow(self, url: httpx.URL, depth: int, *, is_first: bool) -> tuple[httpx.URL, Fetched] | None:
-        """Fetch a page and follow its redirects; return None if they lead to a page that must not be read."""
+    def _follow(
+        self, url: httpx.URL, depth: int, *, is_first: bool
+    ) -> tuple[httpx.URL, Fetched, bool] | None:
+        """Fetch a page and follow its redirects; return None if they lead to a page that must not be read.
+
+        Also return whether all redirects are permanent.
+        """
+        has_moved = True
         for _ in range(_MOST_REDIRECTS + 1):
             if not is_first and _host(url) not in self._hosts:
                 self._left_out["that lead to another site"] += 1
@@ -243,9 +257,11 @@ class _Crawler:
                 return None
             if robots is not None and not is_first and (pause := robots.crawl_delay(AGENT)):
                 time.sleep(min(pause, _LONGEST_PAUSE))
-            reply = self._fetch(url, self._conditions(url, depth), min(_LARGEST_PAGE, self._bytes_left))
+            left = self._bytes_left, "that are left of web.max_megabytes"
+            reply = self._fetch(url, self._conditions(url, depth), min(_LARGEST_PAGE, left))
             if reply.status not in _REDIRECTS or "location" not in reply.headers:
-                return url, reply
+                return url, reply, has_moved
+            has_moved = has_moved and reply.status in _PERMANENT_REDIRECTS
             url = _join(url, reply.headers["location"])
         raise IndexingError(f"leads on to other addresses more than {_MOST_REDIRECTS} times")
 
@@ -288,15 +304,16 @@ class _Crawler:
         text = reply.body.decode("utf-8-sig", "replace")
         return Protego.parse(text) if reply.status == HTTPStatus.OK else None
 
-    def _fetch(self, url: httpx.URL, headers: Mapping[str, str], most_bytes: int) -> Fetched:
-        return self._portal.call(partial(fetch, url, self._reach, headers, most_bytes=most_bytes))
+    def _fetch(self, url: httpx.URL, headers: Mapping[str, str], limit: tuple[int, str]) -> Fetched:
+        return self._portal.call(fetch, url, self._reach, headers, limit)
 
     def _read(self, url: httpx.URL, reply: Fetched, depth: int) -> Iterable[str]:
         """Read a page's text with the loader of its kind into the result, and return its links."""
         kind, _, parameters = reply.headers.get("content-type", "").partition(";")
-        suffix = suffix_of(kind.strip().lower(), url)
+        kind = kind.strip().lower()
+        suffix = suffix_of(kind, url)
         if suffix is None:
-            raise IndexingError(f"is of type {kind.strip()[:80]!r}, which is not read from the web")
+            raise IndexingError(f"is of type {kind[:80]!r}, which is not read from the web")
         if not reply.body:
             raise IndexingError("is empty: it has 0 bytes")
         with tempfile.TemporaryDirectory() as folder:
@@ -307,9 +324,6 @@ class _Crawler:
             raise IndexingError(text.reason)
         links = list(self._links_inside(url, text.metadata.get(LINKS, ())))[:_MOST_STORED_LINKS]
         source = self._choose_name(url, text.metadata.get("url"))
-        old_source, _ = self._stamps.get(str(url), (None, None))
-        if old_source is not None and old_source != source:
-            self._result.gone[old_source] = f"it is now named {source}"
         stamp = PageStamp(
             start=self._site.address,
             address=str(url),
@@ -331,9 +345,9 @@ class _Crawler:
                 target = _join(url, canonical)
             except IndexingError:
                 target = url
-            if _host(target) in self._hosts and str(target) not in self._taken_names:
+            if _host(target) in self._hosts and str(target) not in self._names.values():
                 name = str(target)
-        self._taken_names.add(name)
+        self._names[str(url)] = name
         return name
 
     def _links_inside(self, url: httpx.URL, links: Iterable[str]) -> Iterator[str]:

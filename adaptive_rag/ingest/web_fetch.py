@@ -89,8 +89,8 @@ def port_of(url: httpx.URL) -> int:
     return url.port or (443 if url.scheme == "https" else 80)
 
 
-async def fetch(url: httpx.URL, reach: Reach, headers: Mapping[str, str], *, most_bytes: int) -> Fetched:
-    """Fetch one address, without following redirects.
+async def fetch(url: httpx.URL, reach: Reach, headers: Mapping[str, str], limit: tuple[int, str]) -> Fetched:
+    """Fetch one address, without following redirects; `limit` has the most bytes and what they are.
 
     Raises:
         IndexingError: it may not be requested, or the server does not answer as it should; the reason
@@ -101,14 +101,14 @@ async def fetch(url: httpx.URL, reach: Reach, headers: Mapping[str, str], *, mos
 
     try:
         with anyio.fail_after(SECONDS):
-            return await _fetch(url, reach, headers, most_bytes)
+            return await _fetch(url, reach, headers, limit)
     except TimeoutError as error:
         raise IndexingError(f"did not answer within {SECONDS:.0f} seconds. Try again later") from error
     except httpx.HTTPError as error:
         raise IndexingError(f"could not be fetched: {error or type(error).__name__}") from error
 
 
-async def _fetch(url: httpx.URL, reach: Reach, headers: Mapping[str, str], most_bytes: int) -> Fetched:
+async def _fetch(url: httpx.URL, reach: Reach, headers: Mapping[str, str], limit: tuple[int, str]) -> Fetched:
     import httpx
 
     if port_of(url) not in reach.ports:
@@ -143,7 +143,7 @@ async def _fetch(url: httpx.URL, reach: Reach, headers: Mapping[str, str], most_
                     raise
                 continue
             try:
-                return Fetched(response.status_code, response.headers, await _read_body(response, most_bytes))
+                return Fetched(response.status_code, response.headers, await _read_body(response, *limit))
             finally:
                 await response.aclose()
     raise AssertionError("_look_up refuses a name without an address")
@@ -179,7 +179,7 @@ def _represented_ipv4(address: IPv6Address) -> IPv4Address | None:
     return address.ipv4_mapped or address.sixtofour
 
 
-async def _read_body(response: httpx.Response, most_bytes: int) -> bytes:
+async def _read_body(response: httpx.Response, most_bytes: int, limit: str) -> bytes:
     """Read and unpack a body, and stop when it exceeds the limit."""
     encoding = response.headers.get("content-encoding", "").strip().lower()
     if encoding not in ("", "identity", *_GZIP):
@@ -192,7 +192,7 @@ async def _read_body(response: httpx.Response, most_bytes: int) -> bytes:
         except zlib.error as error:
             raise IndexingError("is damaged: it cannot be unpacked") from error
         if len(body) > most_bytes:
-            raise IndexingError(f"has more than the {most_bytes / 1e6:,.0f} MB that a page may have")
+            raise IndexingError(f"has more than the {most_bytes / 1e6:,.3g} MB {limit}")
     if unpacker and body and not unpacker.eof:
         raise IndexingError("is damaged: its end is missing")
     return bytes(body)

@@ -7,7 +7,7 @@ import re
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
-from adaptive_rag.ingest.loaders import LOADERS, find_loader
+from adaptive_rag.ingest.loaders import SUFFIX_BY_TYPE, find_loader
 from adaptive_rag.ingest.text import SLOW_CHARSETS
 
 if TYPE_CHECKING:
@@ -15,20 +15,21 @@ if TYPE_CHECKING:
 
 # The metadata key for a page's links; the crawl removes it again.
 LINKS = "links"
-# Suffixes by content type. Other text types, and unspecific types, use the suffix in the address.
-_SUFFIXES = {kind: suffix for loader in LOADERS.values() for kind, suffix in loader.mime.items()}
 # Suffixes of files that are no text, even if the server says so.
 _DOCUMENT_SUFFIXES = {
     suffix
-    for kind, suffix in _SUFFIXES.items()
+    for kind, suffix in SUFFIX_BY_TYPE.items()
     if kind.startswith("application/") and not kind.endswith(("+xml", "json"))
 }
 _UNSPECIFIC = ("", "application/octet-stream", "binary/octet-stream")
 
 
 def suffix_of(kind: str, url: httpx.URL) -> str | None:
-    """Return the suffix that selects the loader for a content type; None if no loader reads it."""
-    if suffix := _SUFFIXES.get(kind):
+    """Return the suffix that selects the loader for a content type; None if no loader reads it.
+
+    Unspecific types, and text types that no loader names, use the suffix in the address.
+    """
+    if suffix := SUFFIX_BY_TYPE.get(kind):
         return suffix
     from_address = PurePosixPath(url.path).suffix.lower()
     if kind.startswith("text/"):

@@ -26,6 +26,8 @@ from adaptive_rag.ingest.loaders import Loader
 from adaptive_rag.ingest.wire import pack, read_message, write_message
 
 IDLE_SECONDS = 60.0
+# A line of its own: what Python printed while it started stands before it.
+READY = b"\nadaptive-rag reads files\n"
 _GRACE_SECONDS = 3.0
 # A library may compute in several threads; their processor time adds up.
 _THREADS = 4
@@ -41,16 +43,17 @@ def serve() -> None:
     # Ctrl-C is for the owner, which then ends this process.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     logging.disable()
-    write_message(replies, "ready")
+    replies.write(READY)
+    replies.flush()
     deadline, memory_limit = 0.0, 0
 
     def exit_after(seconds: float) -> None:
         # This watchdog works without the interpreter, which a library may hold forever.
         faulthandler.dump_traceback_later(seconds, exit=True, file=devnull)
 
-    def grant(seconds: float, memory: int) -> None:
+    def grant(seconds: float, memory: int, stays: bool) -> None:
         nonlocal deadline
-        write_message(replies, {"grant": {"seconds": seconds, "memory": memory}})
+        write_message(replies, {"grant": {"seconds": seconds, "memory": memory, "stays": stays}})
         deadline = max(deadline, time.monotonic() + longest_wait(seconds))
         exit_after(deadline - time.monotonic() + _GRACE_SECONDS)
         _allow_processor_time(seconds)

@@ -53,6 +53,8 @@ _OTHER_BLOCKS = set(
     "itemizedlist orderedlist variablelist list figure fig note footnote fn blockquote disp-quote "
     "disp-formula".split()
 )
+# Within a paragraph, they follow it, so that its sentences stay whole.
+_NOTES = {"note", "footnote", "fn"}
 _BLOCKS = _SECTIONS | _TITLES | _PARAGRAPHS | _ITEMS | _TABLES | _NAME_GROUPS | _OTHER_BLOCKS
 _SKIPPED_TAGS = set(
     "indexterm remark binary teiHeader docProps styles fonts lists docPr binData object-id article-id "
@@ -171,7 +173,7 @@ def _write_element(builder: TextBuilder, element: Any, depth: int, marker: str =
     """Write an element: its own words as paragraphs, and each block in it separately."""
     name = local_name(element)
     depth += name in _SECTIONS
-    words = [element.text or ""]
+    words, notes = [element.text or ""], []
     # The children of such an element are not parts of a sentence.
     has_tail_text = any((child.tail or "").strip() for child in element)
     has_only_elements = name not in _SENTENCES and not has_tail_text
@@ -181,6 +183,8 @@ def _write_element(builder: TextBuilder, element: Any, depth: int, marker: str =
             pass
         elif not child_name:
             words += _pieces(child)
+        elif child_name in _NOTES and name in _PARAGRAPHS:
+            notes.append(child)
         elif child_name in _TITLES:
             marker = _end_paragraph(builder, words, marker)
             if text := _read_words(child):
@@ -202,6 +206,8 @@ def _write_element(builder: TextBuilder, element: Any, depth: int, marker: str =
             words.append("".join(_pieces(child)))
         words.append(child.tail or "")
     _end_paragraph(builder, words, marker)
+    for note in notes:
+        _write_element(builder, note, depth)
 
 
 def _end_paragraph(builder: TextBuilder, words: list[str], marker: str) -> str:

@@ -190,13 +190,14 @@ def test_a_new_suffix_reads_the_file_anew(here: Path) -> None:
     assert next(open_index(kb).chunks())["section"] == "Tides"
 
 
-def test_source_code_under_another_name_has_that_name_in_its_sections(here: Path) -> None:
-    docs, kb = write_files(here / "docs", {"one.py": "GATE = 'shut'\n"}), here / "kb"
+@pytest.mark.parametrize("suffix", [".py", ".yaml"])
+def test_source_code_under_another_name_has_that_name_in_its_sections(here: Path, suffix: str) -> None:
+    docs, kb = write_files(here / "docs", {f"one{suffix}": "GATE = 'shut'\n"}), here / "kb"
     build(docs, kb)
-    shutil.copy(docs / "one.py", docs / "two.py")
+    shutil.copy(docs / f"one{suffix}", docs / f"two{suffix}")
     assert build(docs, kb).copies == 0
     sections = sorted(str(chunk["section"]) for chunk in open_index(kb).chunks())
-    assert sections == ["one.py", "two.py"]
+    assert sections == [f"one{suffix}", f"two{suffix}"]
 
 
 @pytest.mark.few(1)

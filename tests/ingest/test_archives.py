@@ -6,8 +6,19 @@ from pathlib import Path
 import pytest
 
 from adaptive_rag.errors import ConfigurationError, IndexingError, InputError
-from adaptive_rag.ingest import Confined, Failure, SourceFile, archives, discover, extract_text, read_source
+from adaptive_rag.ingest import (
+    Confined,
+    Failure,
+    SourceFile,
+    allowance,
+    archives,
+    discover,
+    extract_text,
+    read_source,
+)
+from adaptive_rag.ingest.file import read_file
 from adaptive_rag.ingest.ignore import Patterns
+from adaptive_rag.ingest.loaders import LOADERS
 from adaptive_rag.ingest.read import list_archive
 from tests.index.made import build, texts_in
 from tests.ingest.spans import checked_chunks
@@ -151,6 +162,15 @@ def test_a_file_that_unpacks_to_more_than_it_says_ends(docs, monkeypatch):
     monkeypatch.setattr(archives, "_LARGEST_FILE", 1000)
     with pytest.raises(IndexingError, match="unpacks to more"), archives.unpacked(made / "a.txt"):
         pass
+
+
+def test_a_file_in_an_archive_may_take_what_it_may_take_unpacked(docs, monkeypatch):
+    made = make_zip(docs / "a.zip", {"a.csv": "level\n" + f"{'tide' * 250_000}\n" * 2})
+    granted = []
+    monkeypatch.setattr(allowance, "_grants", [lambda *asked: granted.append(asked)])
+    read_file(SourceFile(made / "a.csv", "a.zip/a.csv"), LOADERS["CSV"])
+    [(seconds, memory, stays)] = granted
+    assert (seconds, memory) == (pytest.approx(45, rel=0.01), pytest.approx(100e6, rel=0.01)) and not stays
 
 
 def test_a_locked_file_a_missing_one_and_another_kind_are_told(docs):

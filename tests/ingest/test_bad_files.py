@@ -14,9 +14,9 @@ from adaptive_rag.errors import AdaptiveRAGWarning, IndexingError
 from adaptive_rag.graph.indexing import build_indexing_graph
 from adaptive_rag.index import IndexReport
 from adaptive_rag.ingest import Failure, SourceFile, SourceText, extract_text, process, read_source
+from adaptive_rag.ingest.allowance import Bounds
 from adaptive_rag.ingest.documents import printable
 from adaptive_rag.ingest.loaders import LOADERS, Loader
-from adaptive_rag.ingest.process import Bounds
 from benchmarks.bad_files import MAX_MEGABYTES, MAX_SECONDS, read_in_program
 from benchmarks.made_badly import BAD_FILES, make_bad_files
 from tests.cli.conftest import Run, run  # noqa: F401  a fixture

@@ -48,7 +48,7 @@ def test_the_index_folder_is_passed_over(folder):
 def project(folder):
     """A folder with documents, and with what lies in folders beside them."""
     for name, text in {
-        ".gitignore": "# made\n/out/\n*.draft.md\n[z-a\n*a*a*a*a*a*b\n",
+        ".gitignore": "\ufeff*.draft.md\n# made\n/out/\n[z-a\n*a*a*a*a*a*b\n",
         "sub/.gitignore": "!kept.draft.md\n",
         "a.draft.md": "",
         "sub/kept.draft.md": "",
@@ -84,6 +84,13 @@ def test_what_is_left_out_is_read_where_it_is_asked_for(project):
     ]
 
 
+def test_the_rules_of_a_folder_hold_for_the_folders_in_it_that_match_a_pattern(project):
+    Path(project, "sub/b.draft.md").touch()
+    assert sorted(sources(f"{project}/*")) == sources(project)
+    wanted = Patterns(include=["sub/out/*"])
+    assert sources(f"{project}/*", patterns=wanted) == ["project/sub/out/page.html"]
+
+
 def test_include_reads_only_what_it_names(project):
     assert sources(project, patterns=Patterns(include=["*.html"])) == ["project/sub/out/page.html"]
     assert sources(project, patterns=Patterns(include=["sub/*"], exclude=["*.html"])) == [
@@ -102,9 +109,11 @@ def test_files_outside_the_working_directory_keep_their_whole_path(folder, monke
     assert sources("../b.txt") == [(folder / "docs/b.txt").as_posix()]
 
 
-def test_a_link_that_leads_back_up_ends(folder):
-    (folder / "docs/sub/up").symlink_to(folder / "docs", target_is_directory=True)
-    assert sources("docs") == ["docs/a.MD", "docs/b.txt", "docs/sub/c.txt"]
+def test_links_that_lead_back_up_end(folder):
+    for name in ("up", "back"):  # with two links, there are 2 ** 40 paths before the system refuses one
+        (folder / "docs/sub" / name).symlink_to(folder / "docs", target_is_directory=True)
+    assert sources("docs") == sources("docs/**/*") == ["docs/a.MD", "docs/b.txt", "docs/sub/c.txt"]
+    assert sources(f"{'**/' * 20}*.txt") == ["docs/b.txt", "docs/sub/c.txt"]
 
 
 def test_a_file_is_found_once_whatever_links_lead_to_it(folder):
@@ -211,6 +220,7 @@ REFUSED = [
     "outside", "outside/secret.txt", "outside/nothing.txt", "docs/../outside", "docs/*/../../outside/*",
     "docs/way-out", "docs/way-out/*.txt", "docs/way-out/secret.txt", "docs/sub/leak.txt", "docs/.hidden.txt",
     "docs/.git/*", "*/secret.txt", "/", ".", "~", "~root/x.txt", "docs/\0", "docs-of-others/x.txt",
+    "http://127.0.0.1/",
 ]  # fmt: skip
 
 

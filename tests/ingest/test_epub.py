@@ -68,7 +68,7 @@ def save(tmp_path):
     return save_book
 
 
-def test_chapters_are_read_in_their_order_with_their_headings(save):
+def test_chapters_are_read_in_their_order_with_their_headings_and_what_the_book_states(save):
     source = extract_text(save())
     assert source.text == (
         "Tides\n\nThey rise twice a day.\n\nLevels\n\nLevel | Height\n\nSpring | 4.1 m\n\n"
@@ -76,11 +76,8 @@ def test_chapters_are_read_in_their_order_with_their_headings(save):
     )
     sections = {word: source.section_at(source.text.index(word)) for word in ("Spring", "café", "gate")}
     assert sections == {"Spring": "Tides > Levels", "café": "Of walls", "gate": "Of gates"}
+    assert source.metadata == {"title": "The Harbour", "author": "A. Adair", "language": "en"}
     assert checked_chunks(source, size=60, overlap=0)
-
-
-def test_a_book_tells_its_title_its_author_and_its_language(save):
-    assert extract_text(save()).metadata == {"title": "The Harbour", "author": "A. Adair", "language": "en"}
 
 
 def test_a_chapter_that_is_missing_is_told_of(save):

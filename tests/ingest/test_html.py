@@ -68,6 +68,10 @@ def test_half_a_character_does_no_harm(read_file):
             "Item | Sales | Sales\n\nItem | 2022 | 2023\n\nHose | 1 | 2\n\nHose | 3 | 4",
         ),
         (
+            "<table><tr><td rowspan=2>Hinge<td>brass<tr><td>steel</table>",
+            "Hinge | brass\n\nHinge | steel",
+        ),
+        (
             "<table><tr><td><h2>Gates</h2><p>One.<table><tr><td>in<td>side</table><p>Two.</table>",
             "Gates\n\nOne.\n\nin | side\n\nTwo.",
         ),
@@ -93,31 +97,16 @@ def test_half_a_character_does_no_harm(read_file):
         ("<p>rose to 3.5<sup>1,2</sup> in 2019<sup>3–5</sup>", "rose to 3.5¹,² in 2019³–⁵"),
         ('<p><a href="#f">10 m<sup>2</sup></a>, <a href="#g"><sup>2</sup></a>', "10 m², [2]"),
         ("<table><tr><td>Level<td>10<sup>6</sup><tr><td>Low<td>3</table>", "Level | 10⁶\n\nLow | 3"),
+        (
+            "<center>Gates</center>Shut it.<fieldset><legend>Fees</legend>Two.</fieldset>"
+            "<table><tr><td><center>Hook</center><td>4</table>",
+            "Gates\n\nShut it.\n\nFees\n\nTwo.\n\nHook | 4",
+        ),
+        (
+            "<p>Pass&shy;word <math><semantics><mi>x</mi><annotation>\\x</annotation></semantics></math>",
+            "Password x",
+        ),
         ("<p>one<!-- two --> three<![CDATA[four]]>", "one three"),
-    ],
-    ids=[
-        "paragraphs in a list",
-        "a list in a numbered one",
-        "a list that begins at four",
-        "an item with a number of its own",
-        "terms",
-        "terms that share a definition or have none",
-        "an empty cell",
-        "cells over several places",
-        "a table that sets a page in place",
-        "prose in cells",
-        "a wrong span",
-        "nav left open",
-        "head left open",
-        "bare signs",
-        "no frames",
-        "notes",
-        "exponents",
-        "a power of a power",
-        "numbers of several notes",
-        "an exponent in a link",
-        "an exponent in a cell",
-        "comments",
     ],
 )
 def test_careless_pages_are_read_as_a_browser_shows_them(read_file, page, text):
@@ -177,13 +166,6 @@ def test_a_saved_web_page_is_read_as_the_page_itself(read_file, suffix):
 def test_a_saved_file_without_a_page_is_refused(read_file):
     with pytest.raises(IndexingError, match="holds no web page"):
         read_file("a.mhtml", SAVED.replace("text/html", "text/plain"))
-
-
-def test_a_row_of_one_cell_beside_one_that_goes_on_stays_a_row(read_file):
-    assert (
-        read_file("a.html", "<table><tr><td rowspan=2>Hinge<td>brass<tr><td>steel</table>").text
-        == "Hinge | brass\n\nHinge | steel"
-    )
 
 
 @pytest.mark.parametrize(

@@ -1,3 +1,6 @@
+from datetime import date
+
+import numpy as np
 import pytest
 from langchain_core.documents import Document
 
@@ -26,6 +29,13 @@ def test_pages_of_one_source_stay_together_and_count_from_1():
     pages = [Document(f"Page {page}.", metadata={"source": "a.pdf", "page": page}) for page in range(3)]
     (source,) = from_langchain(pages)
     assert [chunk["page"] for chunk in checked_chunks(source)] == [1, 2, 3]
+
+
+def test_numbers_of_numpy_stay_numbers():
+    metadata = {"source": "a.pdf", "page": np.int64(2), "level": np.float32(0.5), "day": date(2024, 5, 1)}
+    [source] = from_langchain([Document("The tide rose.", metadata=metadata)])
+    assert source.records[0].page == 3
+    assert source.records[0].metadata == {"page": 2, "level": 0.5, "day": "2024-05-01"}
 
 
 def test_a_chunk_comes_back_from_langchain_as_it_went():

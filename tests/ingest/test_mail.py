@@ -133,6 +133,18 @@ def test_attachments_are_read_by_their_own_loaders_and_else_named(read_file, tmp
     ]
 
 
+def test_an_attachment_without_a_name_is_read_by_its_kind_and_code_keeps_its_name(read_file, tmp_path):
+    sent = message("See the plan.")
+    pdf = make_pdf(tmp_path / "plan.pdf", [[Text("The wall is 5 m high.")]])
+    sent.add_attachment(pdf.read_bytes(), maintype="application", subtype="pdf")
+    sent.add_attachment(b"x", maintype="application", subtype="pgp-signature")
+    sent.add_attachment(b"class Gate:\n    pass\n", maintype="text", subtype="x-python", filename="gate.py")
+    source = read_file("a.eml", sent.as_bytes())
+    assert "Attachments: attachment.pdf, gate.py\n" in source.text and not source.notes
+    assert source.section_at(source.text.index("wall is")) == "attachment.pdf"
+    assert source.section_at(source.text.index("class")) == "gate.py > gate.py > Gate"
+
+
 def test_a_very_long_name_of_an_attachment_is_shortened(read_file):
     sent = message("See the levels.")
     name = f"{'level' * 400}.csv"

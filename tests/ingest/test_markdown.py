@@ -109,10 +109,14 @@ def test_hostile_markup_is_read_in_linear_time(tmp_path, piece):
         assert time.process_time() - started < 5
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize(
-    "line", ["!!! Congratulations to everybody in the harbour, it works", "import 'a' " * 100 + "!"]
-)
-def test_a_line_that_is_nearly_markup_is_read_in_linear_time(read_file, line):
+    "text",
+    ["!!! Congratulations to everybody in the harbour, it works", "import 'a' " * 100 + "!", "`" * 300_000,
+     "# a" + " " * 100_000 + "x", "# a" + "_" * 100_000 + "b", "```\n#\n```\n# a\n" * 20_000],
+    ids=["title", "imports", "backticks", "blanks", "underscores", "fences"],
+)  # fmt: skip
+def test_a_text_that_is_nearly_markup_is_read_as_it_is_in_linear_time(text):
     started = time.process_time()
-    assert read_file("a.md", line).text == line
+    assert read(text) == text
     assert time.process_time() - started < 5

@@ -1,4 +1,9 @@
+import time
+
 import pytest
+
+from adaptive_rag.ingest.documents import TextBuilder
+from adaptive_rag.ingest.loaders import find_loader
 
 TEX = r"""\documentclass{article} % a comment
 \title{The Mill}
@@ -37,6 +42,20 @@ def test_markup_of_org_mode_is_left_out(read_file):
     assert source.section_at(len(source.text)) == "Fees"
 
 
+def test_text_behind_a_title_on_its_line_is_read_and_is_no_part_of_the_title(read_file):
+    source = read_file(
+        "a.tex",
+        "\\section{The {\\em north} mill} \\label{mill}\n"
+        "\\paragraph{Storms.} When \\textbf{it} rises, shut the gate.\n",
+    )
+    assert source.text == "The north mill\nStorms. When it rises, shut the gate.\n"
+    assert [heading.section for heading in source.headings] == ["The north mill", "Storms."]
+
+
+def test_a_star_that_begins_no_line_is_no_heading(read_file):
+    assert read_file("a.org", "It is 2 * 3 metres.\n  * wide").text == "It is 2 * 3 metres.\n  * wide"
+
+
 def test_a_chapter_without_a_preamble_is_read_whole(read_file):
     assert (
         read_file("b.tex", "Shut the gate.\n\\chapter{Mill}\nOpen it.").text
@@ -51,5 +70,23 @@ def test_letters_with_a_command_of_their_own_are_read(read_file):
 
 @pytest.mark.parametrize("suffix", ["tex", "org"])
 def test_markup_that_never_ends_is_read_in_time(read_file, suffix):
-    for piece in ("\\a{", "\\(", "$", "[[", "\\begin{equation}", "|", "\\[a"):
-        assert "gate" in read_file(f"a.{suffix}", "gate " + piece * 20_000).text, piece
+    for piece in ("\\a{", "\\(", "$", "[[", "\\begin{equation}", "|", "\\[a", "\\section{a", " "):
+        assert "gate" in read_file(f"a.{suffix}", f"gate {piece * 20_000}x").text, piece
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("a.tex", f"a{' ' * 60_000}x"),
+        ("a.org", f"* a{' ' * 60_000}x"),
+        ("a.org", f"a{' ' * 60_000}x"),
+        ("a.adoc", f"== a{' ' * 60_000}x"),
+        ("a.rst", "= =\na b\n" * 12_000),
+    ],
+)
+def test_blanks_and_borders_are_read_in_linear_time(tmp_path, name, text):
+    path = tmp_path / name
+    path.write_text(text)
+    started = time.process_time()
+    find_loader(path)(path, TextBuilder())
+    assert time.process_time() - started < 3

@@ -14,7 +14,7 @@ def test_text_code_and_results_stand_in_order_below_their_headings(read_file):
             "cell_type": "code",
             "source": ["gauges = read()\n", "gauges"],
             "outputs": [
-                {"output_type": "stream", "text": ["3 gauges read\n"]},
+                {"output_type": "stream", "text": ["\x1b[32m3 gauges\x1b[0m read\n"]},
                 {"output_type": "execute_result", "data": {"text/html": [TABLE], "text/plain": "a station"}},
                 {"output_type": "display_data", "data": {"image/png": "AAAA", "text/plain": ["<Figure>"]}},
                 {"output_type": "error", "ename": "KeyError", "evalue": "'South'", "traceback": ["..."]},

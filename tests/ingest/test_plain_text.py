@@ -1,10 +1,10 @@
-import time
+import tracemalloc
 
 import pytest
 
 from adaptive_rag.ingest import extract_text, split
 from adaptive_rag.ingest.documents import TextBuilder
-from adaptive_rag.ingest.markdown import load_markdown
+from adaptive_rag.ingest.text import decode
 
 WORDS = "Naïve café: “déjà vu”."
 
@@ -60,6 +60,23 @@ def test_a_western_text_is_never_taken_for_another(read_file, text):
     assert source.notes == ("not UTF-8; read as cp1252. Save it as UTF-8 if letters look wrong",)
 
 
+@pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf"])
+def test_a_damaged_place_costs_its_letter_and_not_those_of_the_whole_text(read_file, mark):
+    text = "Größe und Maß, schön über Öl. " * 4
+    source = read_file("a.txt", mark + text.encode() + b"\xc3(" + text.encode()[:-1] + b"\xc3")
+    assert source.text == f"{text}�({text[:-1]}�"
+    assert source.notes == ("not UTF-8 in 2 places, which are read as �. Save it as UTF-8",)
+
+
+def test_an_encoding_is_recognised_in_little_memory():
+    data = (RUSSIAN * 20_000).encode("cp1251")
+    tracemalloc.start()
+    decode(data, TextBuilder())
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert most < 20 * len(data)
+
+
 def test_bytes_that_windows_does_not_know_are_latin_1(read_file):
     assert read_file("a.txt", b"caf\xe9 \x81").metadata["encoding"] == "latin-1"
 
@@ -96,17 +113,3 @@ def test_a_heading_may_be_closed_and_hold_marks_itself(read_file):
             "a.md", "# Storms  ##  \n\nOne.\n\n## C#\n\nTwo.\n\n## #\n\nThree.\n"
         ).headings
     ] == ["Storms", "C#", "#"]
-
-
-@pytest.mark.few(2)
-@pytest.mark.parametrize(
-    "text",
-    ["`" * 300_000, "# a" + " " * 100_000 + "x", "# a" + "_" * 100_000 + "b", "```\n#\n```\n# a\n" * 20_000],
-    ids=["backticks", "blanks", "underscores", "fences"],
-)
-def test_hostile_markdown_is_read_in_linear_time(tmp_path, text):
-    path = tmp_path / "a.md"
-    path.write_text(f"{text}\nThe tide comes in.")
-    started = time.process_time()
-    load_markdown(path, TextBuilder())
-    assert time.process_time() - started < 5

@@ -26,9 +26,9 @@ from adaptive_rag.ingest import (
     read_source,
     workers,
 )
+from adaptive_rag.ingest.allowance import Bounds
 from adaptive_rag.ingest.documents import Heading, Page, Record
 from adaptive_rag.ingest.loaders import LOADERS, Loader
-from adaptive_rag.ingest.process import Bounds
 from adaptive_rag.ingest.wire import pack, unpack
 
 # Loaders that each do something to the process they run in, and what is said of the file then.
@@ -126,6 +126,15 @@ def test_many_threads_read_at_once(tmp_path):
         f"Note {number} of the tide." for number in range(40)
     ]
     assert len(workers._idle) <= workers.MOST_IDLE
+
+
+@pytest.mark.usefixtures("without_workers")
+def test_what_python_prints_at_its_start_does_no_harm(tmp_path, monkeypatch):
+    (tmp_path / "sitecustomize.py").write_text("print('Welcome to the Python of this company.', end='')")
+    monkeypatch.setenv("PYTHONPATH", f"{tmp_path}{os.pathsep}{os.environ.get('PYTHONPATH', '')}")
+    (tmp_path / "a.txt").write_text("The tide comes in.")
+    assert extract_text(tmp_path / "a.txt").text == "The tide comes in."
+    assert workers._idle
 
 
 @pytest.fixture
@@ -241,10 +250,11 @@ import sys
 print("once", flush=True)
 sys.path.insert(0, {folder!r})
 from adaptive_rag.ingest import SourceFile, read_source, process
+from adaptive_rag.ingest.allowance import Bounds
 from adaptive_rag.ingest.loaders import LOADERS, Loader
 from pathlib import Path
 LOADERS["harmful"] = Loader((".harm",), "endless:load")
-process.BOUNDS = process.Bounds(seconds={seconds})
+process.BOUNDS = Bounds(seconds={seconds})
 print(read_source(SourceFile(Path({folder!r}, "a.harm"), "a.harm")), flush=True)
 """
 
@@ -485,5 +495,8 @@ def test_a_loader_may_ask_for_more_memory(load_with, monkeypatch):
     lines = "from adaptive_rag.ingest.allowance import ask_for; {} a = b'1' * 4 * 10**8; builder.add('tide')"
     refused = read_source(SourceFile(load_with(lines.format("")), "a.harm"))
     assert isinstance(refused, Failure) and "memory" in refused.reason
+    for_one = lines.format("ask_for(9, 500_000_000, stays=False);")
+    assert isinstance(read_source(SourceFile(load_with(for_one), "a.harm")), SourceText)
+    assert isinstance(read_source(SourceFile(load_with(lines.format("")), "a.harm")), Failure)
     granted = read_source(SourceFile(load_with(lines.format("ask_for(9, 500_000_000);")), "a.harm"))
     assert isinstance(granted, SourceText)

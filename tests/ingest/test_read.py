@@ -47,6 +47,17 @@ def test_a_file_that_vanished_before_it_is_read_is_reported(tmp_path):
     )
 
 
+def test_a_missing_temporary_folder_is_not_reported_as_the_file(tmp_path, meddle):
+    (tmp_path / "a.txt").write_text("Here now.")
+
+    def fail(path):
+        raise FileNotFoundError(2, "No usable temporary directory found in ['/tmp']")
+
+    meddle(fail)
+    with pytest.raises(IndexingError, match=r"^cannot be read: No usable temporary directory"):
+        read_file(SourceFile(tmp_path / "a.txt", "a.txt"), LOADERS["text"])
+
+
 def test_a_file_that_changes_once_is_read_again(tmp_path, meddle):
     path = tmp_path / "a.txt"
     path.write_text("First.")

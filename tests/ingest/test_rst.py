@@ -68,6 +68,11 @@ def read(read_file, text):
             "+---+--------+\n| A | +49 30 |\n+---+--------+\n| B | A+     |\n+---+--------+\n",
             "A | +49 30\nB | A+",
         ),
+        (
+            '.. csv-table:: Stock\n   :header: "Item", "Price"\n\n   Hinge, "4,20"\n   "Brass\n   rod", 3\n',
+            "Stock\nItem | Price\n--- | ---\nHinge | 4,20\nBrass rod | 3",
+        ),
+        (".. csv-table::\n   :header-rows: 1\n\n   A, B\n   1, 2\n", "A | B\n1 | 2"),
         (".. list-table::\n\n   * - A\n     - B\n   * - 1\n     - 2\n", "A | B\n1 | 2"),
     ],
 )

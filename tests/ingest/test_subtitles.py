@@ -26,8 +26,14 @@ once in thirty years.
 Nobody knows why.
 
 3
+00:00:30,000 --> 00:00:31,000
+
+4
 00:01:00,000 --> 00:01:02,000
+
 - Shut the gate!
+
+Now.
 """
 
 
@@ -53,7 +59,7 @@ def test_two_speakers_may_say_the_same_in_one_subtitle(read_file):
 def test_subtitles_are_joined_to_sentences_and_each_paragraph_knows_its_time(read_file):
     source = read_file("a.srt", FILM)
     assert source.text == (
-        "The harbour freezes over once in thirty years. Nobody knows why.\n\n- Shut the gate!"
+        "The harbour freezes over once in thirty years. Nobody knows why.\n\n- Shut the gate! Now."
     )
     assert source.section_at(source.text.index("Shut")) == "0:01:00"
 
