@@ -186,7 +186,7 @@ class Membership(Base):
     """The role of a user in a collection."""
 
     collection_id: Mapped[str] = _parent_id("collections", primary_key=True)
-    user_id: Mapped[str] = _parent_id("users", primary_key=True)
+    user_id: Mapped[str] = _parent_id("users", primary_key=True, index=True)
     role: Mapped[Role]
 
 

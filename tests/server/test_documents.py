@@ -7,7 +7,7 @@ import sys
 import time
 import zipfile
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from itertools import product
 from pathlib import Path
@@ -169,6 +169,13 @@ def test_several_documents_are_deleted_by_one_job(client: TestClient) -> None:
     assert files_below(client) == ["c.md"]
     assert client.get(f"{URL}/jobs").json()["total"] == 2
     assert client.post(f"{URL}/documents/delete", json={"documents": ids}).status_code == 404
+
+
+def test_a_document_is_found_by_letters_of_its_name_in_any_case(client: TestClient) -> None:
+    upload(client, {"Übersicht.md": FERRY, "tides.md": TIDE})
+    for search in ("übersicht", "ÜBER", "Übersicht"):
+        found = client.get(f"{URL}/documents", params={"search": search}).json()["items"]
+        assert [row["name"] for row in found] == ["Übersicht.md"]
 
 
 def test_it_is_told_what_may_be_uploaded(client: TestClient) -> None:
@@ -434,7 +441,6 @@ def test_an_upload_that_breaks_off_leaves_nothing(client: TestClient) -> None:
 LOST = {
     "role": (update(User).values(is_admin=False), 404),
     "token": (delete(Token), 401),
-    "collection": (update(Collection).values(id="0" * 32), 404),  # another one has its name
 }
 
 
@@ -455,6 +461,37 @@ def test_whoever_loses_the_right_while_an_upload_comes_in_adds_nothing(
     assert files_below(client) == []
     with Session(client.app.state.services.engine) as db:
         assert db.scalars(select(Document)).all() == []
+
+
+def test_a_collection_that_is_deleted_during_a_change_of_its_files_leaves_no_folder(
+    client: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def delete_then_lock(folder: CollectionFolder) -> Any:
+        monkeypatch.undo()
+        assert root.delete(URL).status_code == 204
+        return folder.lock_documents()
+
+    def write_while_deleted(*given: Any) -> Any:
+        deletions.append(pool.submit(root.delete, URL))
+        wait(deletions, 0.3)
+        return write(*given)
+
+    eve, root = (add_user(client, name, is_admin=True) for name in ("eve", "root"))
+    write, deletions = CollectionFolder.write, list[Any]()
+    folders = client.app.state.services.settings.data / "collections"
+    with ThreadPoolExecutor(1) as pool:
+        monkeypatch.setattr(CollectionFolder, "write", write_while_deleted)
+        row = upload(eve, {"ferry.md": FERRY}).json()["documents"][0]
+    assert deletions[0].result().status_code == 204
+    monkeypatch.undo()
+    for change in (
+        lambda: upload(eve, {"tides.md": TIDE}),
+        lambda: eve.post(f"{URL}/documents/delete", json={"documents": [row["id"]]}),
+    ):
+        root.post("/api/v1/collections", json={"name": URL.rpartition("/")[2]}).raise_for_status()
+        monkeypatch.setattr(CollectionFolder, "lock_documents", delete_then_lock)
+        assert change().status_code == 404
+        assert os.listdir(folders) == []
 
 
 def test_the_audit_log_has_the_whole_name_of_each_document(client: TestClient) -> None:

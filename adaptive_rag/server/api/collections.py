@@ -14,6 +14,7 @@ from adaptive_rag.index import Index
 from adaptive_rag.query.suggestions import suggest_questions
 from adaptive_rag.server.access import thread_asks
 from adaptive_rag.server.accounts import find_user
+from adaptive_rag.server.api.documents import FILE_CHANGES
 from adaptive_rag.server.api.forms import Form, Page, Route, WindowQuery, fetch_page
 from adaptive_rag.server.calls import (
     AdminCall,
@@ -144,9 +145,19 @@ def change_collection(change: CollectionChange, call: ManageCall) -> CollectionS
 
 
 @router.delete("/{collection}", status_code=204)
-def delete_collection(call: ManageCall) -> None:
+async def delete_collection(call: ManageCall) -> None:
     """Delete a collection with its documents, its index, and the conversations over it."""
+    await FILE_CHANGES.run(call.caller.id, _delete_collection, call)
+
+
+def _delete_collection(call: CollectionCall) -> None:
     folder = call.folder
+    with call.lock_documents():  # an upload in progress would create the folder again
+        _delete_rows(call)
+    folder.remove()
+
+
+def _delete_rows(call: CollectionCall) -> None:
     threads = call.db.scalars(select(Thread.id).where(thread_asks(call.collection.id))).all()
     call.record_event("collection.delete", call.collection.name)
     # Feedback on a thread contains its questions and answers, also where it belongs to another collection.
@@ -157,7 +168,6 @@ def delete_collection(call: ManageCall) -> None:
     # Before the commit, because nobody could repeat it without the collection.
     call.services.conversations.forget(*threads)
     call.db.commit()
-    folder.remove()
 
 
 @router.get("/{collection}/members")
