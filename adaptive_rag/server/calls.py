@@ -72,6 +72,7 @@ class CollectionCall(Call):
         """Lock the documents of the collection during the block; refuse (404) if it was deleted meanwhile."""
         with self.folder.lock_documents():
             exists = self.db.get(Collection, self.collection.id, populate_existing=True) is not None
+            release_connection(self.db)
             if exists:
                 yield
         if not exists:
