@@ -34,7 +34,7 @@ def test_a_full_disk_is_not_ready(serve: Serve, monkeypatch: pytest.MonkeyPatch)
         assert (ready.status_code, ready.json()["status"]) == (503, "not ready")
 
 
-@pytest.mark.parametrize("address", ["http://127.0.0.1:9", "http://[::1]x/v1"])
+@pytest.mark.parametrize("address", ["http://127.0.0.1:9", "http://a..b/v1", "http://[::1]x/v1"])
 def test_a_model_that_cannot_be_reached_is_said_and_not_fatal(serve: Serve, address: str) -> None:
     given = {"model": "openai:local", "models": {"base_url": address}}
     with serve(given) as client:
@@ -44,7 +44,9 @@ def test_a_model_that_cannot_be_reached_is_said_and_not_fatal(serve: Serve, addr
 
 @pytest.mark.parametrize("name", ["session_hours", "max_seconds", "stop_seconds"])
 def test_a_time_that_no_clock_can_count_is_refused_at_the_start(name: str) -> None:
-    with pytest.raises(ConfigurationError, match=rf"server\.{name} is not usable: expected less than or equal to"):
+    with pytest.raises(
+        ConfigurationError, match=rf"server\.{name} is not usable: expected less than or equal to"
+    ):
         read_server_settings(**{name: float("inf")})
 
 

@@ -153,21 +153,17 @@ async def delete_collection(call: ManageCall) -> None:
 def _delete_collection(call: CollectionCall) -> None:
     folder = call.folder
     with call.lock_documents():  # an upload in progress would create the folder again
-        _delete_rows(call)
+        threads = call.db.scalars(select(Thread.id).where(thread_asks(call.collection.id))).all()
+        call.record_event("collection.delete", call.collection.name)
+        # Feedback on a thread contains its questions and answers, also if it belongs to another collection.
+        call.db.execute(delete(Feedback).where(Feedback.thread_id.in_(threads)))
+        call.db.execute(delete(Thread).where(Thread.id.in_(threads)))
+        call.db.delete(call.collection)
+        call.db.flush()
+        # Before the commit, because nobody could repeat it without the collection.
+        call.services.conversations.forget(*threads)
+        call.db.commit()
     folder.remove()
-
-
-def _delete_rows(call: CollectionCall) -> None:
-    threads = call.db.scalars(select(Thread.id).where(thread_asks(call.collection.id))).all()
-    call.record_event("collection.delete", call.collection.name)
-    # Feedback on a thread contains its questions and answers, also where it belongs to another collection.
-    call.db.execute(delete(Feedback).where(Feedback.thread_id.in_(threads)))
-    call.db.execute(delete(Thread).where(Thread.id.in_(threads)))
-    call.db.delete(call.collection)
-    call.db.flush()
-    # Before the commit, because nobody could repeat it without the collection.
-    call.services.conversations.forget(*threads)
-    call.db.commit()
 
 
 @router.get("/{collection}/members")
