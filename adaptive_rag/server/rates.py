@@ -32,7 +32,7 @@ RATES = {
     "change": parse("120/minute"),
     # a job is cancelled: the page cancels all that wait, one by one
     "cancel": parse("1200/minute"),
-    # the fields of all passages are read: searches in threads, conditions to count or complete
+    # many passages are read: searches in threads, conditions to count or complete, suggested questions
     "heavy read": parse("120/minute"),
 }
 

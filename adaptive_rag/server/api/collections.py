@@ -30,7 +30,7 @@ from adaptive_rag.server.calls import (
 from adaptive_rag.server.indexing import indexed_sources
 from adaptive_rag.server.problems import COLLECTION_NAME, NOT_EMPTY, Problem, require_found
 from adaptive_rag.server.roles import Action, Role
-from adaptive_rag.server.shown import measure_collection, select_collections
+from adaptive_rag.server.shown import TEXT_READS, measure_collection, select_collections
 from adaptive_rag.server.tables import Collection, Feedback, Membership, Thread, User
 
 router = APIRouter(prefix="/collections", tags=["collections"])
@@ -121,12 +121,16 @@ def show_collection(call: SeeCall) -> CollectionShown:
     return _describe_collection(call, call.collection)
 
 
-@router.get("/{collection}/questions")
-def suggest(call: AskCall, source: Annotated[str | None, Query(max_length=1000)] = None) -> list[str]:
+@router.get("/{collection}/questions", dependencies=[count("heavy read")])
+async def suggest(call: AskCall, source: Annotated[str | None, Query(max_length=1000)] = None) -> list[str]:
     """Suggest questions, made from the headings of the documents; none if nothing is indexed.
 
     `source`: only questions about one document, by the name that citations have.
     """
+    return await TEXT_READS.run(call.caller.id, _suggest, call, source)
+
+
+def _suggest(call: CollectionCall, source: str | None) -> list[str]:
     target, has_model = call.services.search_target(call.collection), call.services.model.is_set(call.db)
     call.db.close()
     if not indexed_sources(target.index):
