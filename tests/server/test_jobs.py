@@ -5,7 +5,7 @@ import json
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack
-from threading import Timer
+from threading import Event, Thread
 from types import SimpleNamespace
 from typing import Any
 
@@ -207,14 +207,19 @@ def test_replaced_text_is_hidden_once_its_job_is_ended_before_it_has_begun(
 def test_a_job_whose_collection_is_being_changed_for_long_is_done_afterwards(
     client: TestClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def build_and_change(*given: Any, **options: Any) -> Any:
+    def change_for_long() -> None:
         [place] = (client.app.state.services.settings.data / "collections").iterdir()
-        changing.enter_context(CollectionFolder(place).lock_documents())
-        Timer(0.5, changing.close).start()
+        with CollectionFolder(place).lock_documents():
+            begun.set()
+            time.sleep(0.5)
+
+    def build_and_change(*given: Any, **options: Any) -> Any:
+        Thread(target=change_for_long).start()
+        assert begun.wait(60)
         return build(*given, **options)
 
     job = upload(client, {"ferry.md": FERRY}).json()["job"]
-    changing, build = ExitStack(), Index.build
+    begun, build = Event(), Index.build
     monkeypatch.setattr(folders, "LOCK_SECONDS", 0)
     monkeypatch.setattr(Index, "build", build_and_change)
     work(client)
