@@ -214,9 +214,10 @@ def test_a_job_whose_collection_is_being_changed_for_long_is_done_afterwards(
             time.sleep(0.5)
 
     def build_and_change(*given: Any, **options: Any) -> Any:
+        report = build(*given, **options)
         Thread(target=change_for_long).start()
         assert begun.wait(60)
-        return build(*given, **options)
+        return report
 
     job = upload(client, {"ferry.md": FERRY}).json()["job"]
     begun, build = Event(), Index.build
