@@ -171,10 +171,12 @@ def may_connect(scheme: str, ip: str) -> bool:
 
 def check_address(address: str, settings: ServerSettings) -> str | None:
     """Return why an address cannot be used for a model; None if it can. Host names are not looked up."""
+    from httpx import URL, InvalidURL  # as the models' clients read an address
+
     try:
         url = urlsplit(address)
-        host, port = url.hostname, url.port
-    except ValueError:
+        host, port = url.hostname and URL(address).host, url.port
+    except (ValueError, InvalidURL):
         host = None
     if not host or url.scheme not in ("http", "https") or not address.isascii():
         return "The address must be like https://HOST/v1 or http://localhost:11434/v1."
