@@ -285,7 +285,7 @@ class TurnText(Base):
     asked: Mapped[datetime]
     question: Mapped[str] = mapped_column(Text)
     answer: Mapped[str] = mapped_column(Text)
-    # both in lower case, since SQLite ignores case only for ASCII letters
+    # both in lower case, so that no search has to convert them
     folded: Mapped[str] = mapped_column(Text)
 
 

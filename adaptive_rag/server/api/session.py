@@ -29,7 +29,7 @@ from adaptive_rag.server.gate import Turns
 from adaptive_rag.server.machine import network_of
 from adaptive_rag.server.oidc import SIGN_IN_COOKIE, SIGN_IN_SECONDS, NotSignedIn, Person
 from adaptive_rag.server.passwords import LONGEST, hash_password, needs_rehash, verify_password
-from adaptive_rag.server.problems import NO_NUL, Problem, require_found
+from adaptive_rag.server.problems import Problem, require_found
 from adaptive_rag.server.roles import Role, roles_within
 from adaptive_rag.server.services import Services, ServicesDep
 from adaptive_rag.server.settings import ServerSettings
@@ -83,10 +83,7 @@ class Me(Form):
 class Profile(Form):
     """What answers should take into account about you."""
 
-    # PostgreSQL cannot store the character NUL.
-    text: str = Field(
-        max_length=MAX_PROFILE, pattern=NO_NUL, examples=["I use a wheelchair and live in Saltmere."]
-    )
+    text: str = Field(max_length=MAX_PROFILE, examples=["I use a wheelchair and live in Saltmere."])
 
 
 @router.get("/session")
