@@ -26,7 +26,7 @@ def mcp(
     reader = _LocalReader(options.collect_settings(assignments, index=index, model=model), about)
     from adaptive_rag.server.mcp import build_mcp
 
-    build_mcp(lambda: reader, is_local=True).run("stdio", show_banner=False)
+    build_mcp(lambda: reader).run("stdio", show_banner=False)
 
 
 class _LocalReader:

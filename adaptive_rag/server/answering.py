@@ -45,7 +45,7 @@ from adaptive_rag.server.gate import Gate
 from adaptive_rag.server.machine import THIS_MACHINE
 from adaptive_rag.server.metrics import count_answer, track_question
 from adaptive_rag.server.model import ServerModel
-from adaptive_rag.server.problems import NOT_EMPTY, Problem
+from adaptive_rag.server.problems import NOT_EMPTY, Problem, not_found
 from adaptive_rag.server.selection import Selection
 from adaptive_rag.server.settings import ServerSettings
 from adaptive_rag.source import ChunkSource
@@ -312,6 +312,9 @@ class Answering:
             detail = "The answer took longer than this server allows."
             raise Problem(504, detail, type="too_slow") from None
         except AdaptiveRAGError as error:
+            target = inquiry.target
+            if target and not all(part.index.exists() for part in (target, *target.others)):
+                raise not_found("collection") from None  # deleted meanwhile
             raise served_error(error) from None
 
     @asynccontextmanager

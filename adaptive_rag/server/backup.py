@@ -221,15 +221,13 @@ async def _save_conversations(settings: ServerSettings, engine: Engine, stage: P
     """Save profiles and the newest state of each thread in a format that is the same for all databases."""
     folder, count = stage / _CONVERSATIONS, 0
     make_folder(folder)
-    with Session(engine) as db:
-        threads, users = list(db.scalars(select(Thread.id))), list(db.scalars(select(User.id)))
     async with open_conversations(settings, engine) as conversations:
         saver, store = conversations.saver, conversations.store
         with (stage / PROFILES).open("w", encoding="utf-8") as lines:
-            for user in users:
+            for user in _read_ids(stage, User):
                 if text := await asyncio.to_thread(read_profile, store, user):
                     lines.write(json.dumps({"user": user, "text": text}) + "\n")
-        for thread_id in threads:
+        for thread_id in _read_ids(stage, Thread):
             stored = await saver.aget_tuple(thread_config(thread_id))
             if stored is not None:
                 format_name, content = saver.serde.dumps_typed((stored.checkpoint, stored.metadata))
@@ -301,13 +299,19 @@ def _remove_conversations(archive: Archive, stage: Path) -> int:
     threads = {parts[1].partition(".")[0] for parts in paths if parts[0] == _CONVERSATIONS}
     # Otherwise questions would be sent to the address that the other server's admin has set.
     (stage / "tables" / f"{ModelChoice.__tablename__}.jsonl").unlink(missing_ok=True)
-    table = stage / "tables" / f"{Thread.__tablename__}.jsonl"
-    if table.exists():
-        with table.open("rb") as lines:
-            threads.update(str(row["id"]) for row in read_lines(lines))
+    threads.update(_read_ids(stage, Thread))
     for of_threads in (Thread, ThreadCollection, Share, TurnText):
         (stage / "tables" / f"{of_threads.__tablename__}.jsonl").unlink(missing_ok=True)
     return len(threads)
+
+
+def _read_ids(stage: Path, table: type[Thread | User]) -> list[str]:
+    """Return the ids in a table of an unpacked backup."""
+    rows = stage / "tables" / f"{table.__tablename__}.jsonl"
+    if not rows.exists():
+        return []
+    with rows.open("rb") as lines:
+        return [str(row["id"]) for row in read_lines(lines)]
 
 
 def _load_backup(settings: ServerSettings, stage: Path, revision: str) -> dict[str, int]:

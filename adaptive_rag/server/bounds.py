@@ -100,8 +100,9 @@ async def _read_checked(receive: Receive, limits: BodyLimits) -> Receive:
 
 def check_json(body: bytes, limits: BodyLimits) -> None:
     """Refuse a body with too many values or too deep nesting, in time linear in its length."""
-    if ESCAPED_NUL.search(body):  # no real text contains it, and PostgreSQL cannot store it
-        raise Refused(422, "A text may not hold the character U+0000.")
+    # PostgreSQL cannot store NUL. UTF-16 and UTF-32, in which the checks below see nothing, are full of it.
+    if b"\0" in body or ESCAPED_NUL.search(body):
+        raise Refused(422, "A text must be UTF-8, without the character U+0000.")
     too_many = Refused(413, f"This request may have {limits.values:,} fields and items of lists at most.")
     # A body that is not JSON may have any number of quotation marks and brackets. They are counted first,
     # since matching them takes time.

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Annotated, Any, TypeVar
 
@@ -20,7 +21,7 @@ from adaptive_rag.server.access import (
 from adaptive_rag.server.audit import record_event
 from adaptive_rag.server.database import Db, release_connection
 from adaptive_rag.server.folders import CollectionFolder
-from adaptive_rag.server.problems import Problem, require_found
+from adaptive_rag.server.problems import Problem, not_found, require_found
 from adaptive_rag.server.roles import Action
 from adaptive_rag.server.services import Services
 from adaptive_rag.server.tables import Collection, Document, Job, OpenTo, Thread
@@ -65,6 +66,18 @@ class CollectionCall(Call):
     def folder(self) -> CollectionFolder:
         """The folder of the collection; its name is not part of the path."""
         return self.services.folder_of(self.collection)
+
+    @contextmanager
+    def lock_documents(self) -> Iterator[None]:
+        """Lock the documents of the collection during the block; refuse (404) if it was deleted meanwhile."""
+        with self.folder.lock_documents():
+            exists = self.db.get(Collection, self.collection.id, populate_existing=True) is not None
+            release_connection(self.db)
+            if exists:
+                yield
+        if not exists:
+            self.folder.remove()  # the lock has created it again
+            raise not_found("collection")
 
     def row(self, table: type[Row], row_id: str) -> Row:
         """Return a document or a job of the collection; refuse (404) if there is no such row."""

@@ -77,11 +77,15 @@ class CollectionFolder:
         return self.documents / version_of(document) / PurePosixPath(document.name).name
 
     @contextmanager
-    def lock_documents(self) -> Iterator[None]:
-        """Lock the documents during the block; raise 503 if the lock is not free within a minute."""
+    def lock_documents(self, *, is_patient: bool = False) -> Iterator[None]:
+        """Lock the documents during the block.
+
+        Raise 503 if the lock is not free within a minute, unless who asks is patient, as a worker is.
+        """
         try:
             make_folder(self.documents)
-            lock = FileLock(self.path / "documents.lock", timeout=LOCK_SECONDS).acquire()
+            seconds = -1 if is_patient else LOCK_SECONDS
+            lock = FileLock(self.path / "documents.lock", timeout=seconds).acquire()
         except Timeout:
             raise Problem(503, "Others are adding to this collection. Try again in a minute.") from None
         except FileNotFoundError:

@@ -137,7 +137,7 @@ def clear_leftovers(data: Path, engine: Engine) -> None:
     # The folders are listed before the rows are read, because a collection gets its row before its folder.
     for folder in collection_folders(data):
         if _collection_exists(engine, folder.path.name):
-            with folder.lock_documents():
+            with folder.lock_documents(is_patient=True):
                 folder.remove_partial()
                 with Session(engine) as db:
                     unknown += folder.find_unknown(_list_documents(db, folder.path.name))
@@ -189,7 +189,7 @@ def _end_early(db: Session, folder: CollectionFolder, job: Job, state: JobState,
 
     Older text of replaced documents is hidden from answers, and removed by another job.
     """
-    with folder.lock_documents():
+    with folder.lock_documents(is_patient=True):
         collection = db.get(Collection, job.collection_id)
         if collection is None:
             return  # deleted a moment ago
@@ -347,7 +347,7 @@ class _JobTurn:
         """Record the result of each document; end the job, or queue it again for its remaining documents."""
         records = indexed_sources(self._folder.index)
         sources = sources_by_document(records)
-        with self._folder.lock_documents(), Session(self._engine) as db:
+        with self._folder.lock_documents(is_patient=True), Session(self._engine) as db:
             indexed = {name: [records[source] for source in cited_as] for name, cited_as in sources.items()}
             problems = _record_documents(db, documents, report, indexed)
             if job := db.get(Job, self._job_id):

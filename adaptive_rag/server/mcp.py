@@ -51,10 +51,8 @@ Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
 
 
-def build_mcp(get_caller: Callable[[], ToolCaller], *, is_local: bool = False) -> FastMCP:
+def build_mcp(get_caller: Callable[[], ToolCaller]) -> FastMCP:
     """Build the MCP server; `get_caller` returns the caller of the current request.
-
-    For an index on this machine (`is_local`), it has only the tools that need no server.
 
     Raises:
         MissingExtraError: a package of the extra `server` is not installed.
@@ -76,12 +74,9 @@ def build_mcp(get_caller: Callable[[], ToolCaller], *, is_local: bool = False) -
         mask_error_details=True,
         middleware=[_validation_middleware()],
     )
-    for tool in TOOLS:
-        if tool.is_local or not is_local:
-            reads = tool.is_read_only
-            hints = ToolAnnotations(read_only_hint=reads, idempotent_hint=reads, open_world_hint=False)
-            guarded = _guard(MethodType(tool.method, tools), get_caller, tool.rate)
-            server.tool(guarded, annotations=hints)
+    hints = ToolAnnotations(read_only_hint=True, idempotent_hint=True, open_world_hint=False)
+    for tool, rate in TOOLS.items():
+        server.tool(_guard(MethodType(tool, tools), get_caller, rate), annotations=hints)
     # The name of a document is only compared with the names in the index and never used as a path. An index
     # on this machine may name documents by their full paths, which the security check would refuse.
     server.resource(

@@ -282,29 +282,15 @@ class Tools:
         return caller, await run_in_threadpool(caller.open, collection, action)
 
 
-@dataclass(frozen=True)
-class Tool:
-    """A row of the table of tools."""
-
-    method: Callable[..., Awaitable[BaseModel]]
-    is_read_only: bool = True
-    # Whether it also exists for an index on this machine, which has no server.
-    is_local: bool = True
-    # The action as which `Rates.count` counts its calls. A tool that writes needs one.
-    rate: str | None = None
-
-    def __post_init__(self) -> None:
-        assert self.is_read_only or self.rate, "what a caller may write has a rate limit"
-
-
-# A new tool is a method above and a row here.
-TOOLS = (
-    Tool(Tools.ask, rate="question"),
-    Tool(Tools.search, rate="question"),
-    Tool(Tools.read_document),
-    Tool(Tools.list_documents),
-    Tool(Tools.list_collections),
-)
+# The tools, which only read, and the action as which `Rates.count` counts the calls of each. A new tool is a
+# method above and a row here.
+TOOLS: dict[Callable[..., Awaitable[BaseModel]], str | None] = {
+    Tools.ask: "question",
+    Tools.search: "question",
+    Tools.read_document: None,
+    Tools.list_documents: None,
+    Tools.list_collections: None,
+}
 
 
 def require_single(names: Sequence[str]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import ipaddress
 import json
 import logging
@@ -10,13 +11,15 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
 
+from cryptography.fernet import Fernet, InvalidToken
+from filelock import FileLock
 from sqlalchemy import Engine
 from sqlalchemy.orm import Session
 
 from adaptive_rag.context import Context, ModelAccess
 from adaptive_rag.errors import ConfigurationError
 from adaptive_rag.ingest.web_fetch import Reach, read_place
-from adaptive_rag.server.encryption import decrypt, encrypt
+from adaptive_rag.server.archive import make_key, read_key
 from adaptive_rag.server.settings import ServerSettings
 from adaptive_rag.server.tables import ModelChoice
 from adaptive_rag.text.addresses import is_loopback
@@ -28,6 +31,8 @@ _ROW_ID = "chat"
 WITH_ADDRESS = "openai"
 # Sent as the key if none is set for an address; otherwise the client would send the key in the environment.
 NO_KEY = "none"
+# The key of secrets is neither in the database nor in a backup.
+_REMEDY = "Put it back, name its file with server.secrets_key, or store the API key of the chat model again."
 _NOT_ALLOWED = "This address is not allowed. Plain http only to this machine or a private network."
 _ANY_NETWORK = Reach(frozenset(), private_networks=True)
 _PUBLIC_NETWORK = Reach(frozenset())
@@ -87,7 +92,7 @@ class ServerModel:
         if row.sealed_key is None:
             return ChosenModel(row.provider, row.name, row.address)
         try:
-            decrypted = decrypt(self._settings, row.sealed_key)
+            decrypted = _decrypt(self._settings, row.sealed_key)
         except ConfigurationError as error:
             decrypted = None
             self._warn(str(error))
@@ -107,7 +112,7 @@ class ServerModel:
         """Set the chat model; the caller commits. Raise ConfigurationError if its key cannot be encrypted."""
         content = {"provider": chosen.provider, "address": chosen.address, "key": chosen.key}
         row = ModelChoice(id=_ROW_ID, provider=chosen.provider, name=chosen.name, address=chosen.address)
-        row.sealed_key = encrypt(self._settings, json.dumps(content)) if chosen.key else None
+        row.sealed_key = _encrypt(self._settings, json.dumps(content)) if chosen.key else None
         db.merge(row)
         self._has_warned = False
 
@@ -166,10 +171,12 @@ def may_connect(scheme: str, ip: str) -> bool:
 
 def check_address(address: str, settings: ServerSettings) -> str | None:
     """Return why an address cannot be used for a model; None if it can. Host names are not looked up."""
+    from httpx import URL, InvalidURL  # as the models' clients read an address
+
     try:
         url = urlsplit(address)
-        host, port = url.hostname, url.port
-    except ValueError:
+        host, port = url.hostname and URL(address).host, url.port
+    except (ValueError, InvalidURL):
         host = None
     if not host or url.scheme not in ("http", "https") or not address.isascii():
         return "The address must be like https://HOST/v1 or http://localhost:11434/v1."
@@ -182,3 +189,33 @@ def check_address(address: str, settings: ServerSettings) -> str | None:
     except ValueError:  # a host name, which is checked when it is connected to
         return None
     return None if is_allowed else _NOT_ALLOWED
+
+
+def _encrypt(settings: ServerSettings, text: str) -> str:
+    """Encrypt a text; create the key at the first use.
+
+    Raises:
+        ConfigurationError: the key cannot be created or read.
+    """
+    file = settings.encryption_key
+    if not file.exists():
+        try:
+            # If several servers share the folder, only one creates the key.
+            with FileLock(file.with_name(file.name + ".lock")):
+                make_key(file)
+        except OSError as error:
+            raise ConfigurationError(f"The key {str(file)!r} cannot be created: {error}.") from error
+    return _cipher(settings).encrypt(text.encode()).decode()
+
+
+def _decrypt(settings: ServerSettings, encrypted: str) -> str | None:
+    """Decrypt a text; return None if it was encrypted with another key or was changed."""
+    try:
+        return _cipher(settings).decrypt(encrypted).decode()
+    except InvalidToken:
+        return None
+
+
+def _cipher(settings: ServerSettings) -> Fernet:
+    key = read_key(settings.encryption_key, "of secrets", _REMEDY)
+    return Fernet(base64.urlsafe_b64encode(key))

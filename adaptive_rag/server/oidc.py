@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-import secrets
 import threading
 import time
 from dataclasses import dataclass
@@ -48,20 +47,9 @@ class Person:
     name: str
 
 
-@dataclass(frozen=True)
-class SignIn:
-    """A sign-in in progress, identified by a secret that only its browser has, in a cookie."""
-
-    secret: str
-
-    @classmethod
-    def begin(cls) -> SignIn:
-        """Begin a new sign-in."""
-        return cls(secrets.token_urlsafe(32))
-
-    def derive(self, name: str) -> str:
-        """Derive the state, the nonce or the PKCE verifier from the secret, which they do not reveal."""
-        return hmac.new(self.secret.encode(), name.encode(), hashlib.sha256).hexdigest()
+def _derive(secret: str, name: str) -> str:
+    """Derive the state, the nonce or the PKCE verifier from a sign-in's secret, which they do not reveal."""
+    return hmac.new(secret.encode(), name.encode(), hashlib.sha256).hexdigest()
 
 
 class _Client(OAuth2Mixin, OpenIDMixin, BaseApp):  # type: ignore[misc]
@@ -135,32 +123,35 @@ class Provider:
         )
         self._client.issuer = self.issuer
 
-    def sign_in_address(self, sign_in: SignIn, return_to: str) -> str:
-        """Return the provider's address for a sign-in; raise 503 if the provider does not answer."""
+    def sign_in_address(self, secret: str, return_to: str) -> str:
+        """Return the provider's address for a sign-in; raise 503 if the provider does not answer.
+
+        Only the browser that signs in has the secret, in a cookie.
+        """
         parts = {"state": "state", "nonce": "nonce", "code_verifier": "verifier"}
         try:
             authorization = self._client.create_authorization_url(
-                return_to, **{key: sign_in.derive(name) for key, name in parts.items()}
+                return_to, **{key: _derive(secret, name) for key, name in parts.items()}
             )
         except (httpx2.HTTPError, ValueError, RuntimeError):
             detail = "The provider that signs people in does not answer. Try again later."
             raise Problem(503, detail) from None
         return str(authorization["url"])
 
-    def fetch_person(self, sign_in: SignIn, code: str, state: str, return_to: str) -> Person:
+    def fetch_person(self, secret: str, code: str, state: str, return_to: str) -> Person:
         """Fetch the person whom the provider has signed in, with the code that the browser brought back.
 
         Raises:
             NotSignedIn: this browser did not start the sign-in; the provider refuses the code; or its token
                 is for another server or sign-in, is not signed by the provider, or is too old.
         """
-        if not sign_in.secret or not hmac.compare_digest(state.encode(), sign_in.derive("state").encode()):
+        if not secret or not hmac.compare_digest(state.encode(), _derive(secret, "state").encode()):
             raise NotSignedIn("the browser did not begin this sign-in")
         if not code:
             raise NotSignedIn("the provider gave no code")
         try:
             token = self._client.fetch_access_token(
-                return_to, code=code, code_verifier=sign_in.derive("verifier")
+                return_to, code=code, code_verifier=_derive(secret, "verifier")
             )
             verified = self._client.verify(str(token["id_token"]))
             claims = CodeIDToken(
@@ -171,7 +162,7 @@ class Provider:
                     "aud": {"essential": True, "value": self._client_id},
                 },
                 {
-                    "nonce": sign_in.derive("nonce"),
+                    "nonce": _derive(secret, "nonce"),
                     "client_id": self._client_id,
                     "access_token": token.get("access_token"),
                 },

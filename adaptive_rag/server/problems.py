@@ -56,7 +56,6 @@ COLLECTION_NAME = r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,99}$"
 USER_NAME = r"^[a-z0-9][a-z0-9_.@-]{0,99}$"
 MODEL_NAME = r"^[A-Za-z0-9~][A-Za-z0-9_.:/@+#~-]*$"
 WEB_ADDRESS = r"^https?://"
-NO_NUL = r"^[^\x00]*$"
 PATTERNS = {
     NOT_EMPTY: "must not be empty",
     COLLECTION_NAME: "must have only letters a to z, digits and . _ - (no spaces), 100 at most, and begin "
@@ -65,7 +64,6 @@ PATTERNS = {
     "with a letter or a digit",
     MODEL_NAME: "must be a model's name, which has no spaces and begins with a letter or digit",
     WEB_ADDRESS: "must begin with http:// or https://",
-    NO_NUL: "must not have the character NUL",
 }
 _SUBJECT = re.compile(r"^(?:Input|String|List|Dictionary|Value|Data|Tuple|Set) should\b")
 

@@ -12,7 +12,7 @@ from cachetools import TLRUCache
 from limits import RateLimitItem, parse, parse_many
 
 from adaptive_rag.server.machine import THIS_MACHINE, network_of
-from adaptive_rag.server.problems import Problem, busy
+from adaptive_rag.server.problems import busy
 
 if TYPE_CHECKING:
     from adaptive_rag.server.access import Caller
@@ -32,7 +32,7 @@ RATES = {
     "change": parse("120/minute"),
     # a job is cancelled: the page cancels all that wait, one by one
     "cancel": parse("1200/minute"),
-    # the fields of all passages are read: searches in threads, conditions to count or complete
+    # many passages are read: searches in threads, conditions to count or complete, suggested questions
     "heavy read": parse("120/minute"),
 }
 
@@ -81,12 +81,10 @@ class Rates:
 
     def _count(self, rates: Sequence[RateLimitItem], *key: str) -> None:
         if full := self._windows.hit(rates, *key):
-            raise self._refusal(*full)
-
-    def _refusal(self, seconds_left: float, rate: RateLimitItem) -> Problem:
-        seconds = max(1, math.ceil(seconds_left))
-        detail = f"Too many attempts: {rate} is allowed. Try again in {_format_wait(seconds)}."
-        return busy(detail, seconds, "too_often")
+            seconds_left, rate = full
+            seconds = max(1, math.ceil(seconds_left))
+            detail = f"Too many attempts: {rate} is allowed. Try again in {_format_wait(seconds)}."
+            raise busy(detail, seconds, "too_often")
 
 
 def _format_wait(seconds: int) -> str:

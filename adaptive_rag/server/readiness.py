@@ -145,14 +145,14 @@ class Readiness:
         """Check that the model's base URL, if there is one, accepts connections; no request is sent."""
         if not address:
             return "none" if address is None else "ok"
-        from httpx import URL
+        from httpx import URL, InvalidURL
 
-        url = URL(address)
-        port = url.port or (443 if url.scheme == "https" else 80)
         try:
+            url = URL(address)
+            port = url.port or (443 if url.scheme == "https" else 80)
             async with asyncio.timeout(MODEL_SECONDS):
                 _, writer = await asyncio.open_connection(url.host, port)
-        except (OSError, UnicodeError):  # UnicodeError: the address has no valid host name, such as "a..b"
+        except (OSError, UnicodeError, InvalidURL):  # UnicodeError: no valid host name, such as "a..b"
             return "unreachable"
         writer.close()
         return "ok"

@@ -86,13 +86,10 @@ def route_of(scope: Scope) -> str:
     return path
 
 
-class WithRequestId(logging.Filter):
-    """Logging filter that adds the id of the current request to every record."""
-
-    def filter(self, record: logging.LogRecord) -> bool:
-        """Set the id, and let the record pass."""
-        record.request_id = request_id.get()
-        return True
+def _add_request_id(record: logging.LogRecord) -> bool:
+    """Add the id of the current request to a record, and let the record pass."""
+    record.request_id = request_id.get()
+    return True
 
 
 def log_as_json(stream: TextIO | None = None) -> None:
@@ -108,7 +105,7 @@ def log_as_json(stream: TextIO | None = None) -> None:
             datefmt="%Y-%m-%dT%H:%M:%S%z",
         )
     )
-    handler.addFilter(WithRequestId())
+    handler.addFilter(_add_request_id)
     logging.basicConfig(handlers=[handler], level=logging.INFO, force=True)
     # uvicorn's access log contains paths with the names of collections and documents.
     logging.getLogger("uvicorn.access").disabled = True

@@ -39,7 +39,7 @@ class Found(BaseModel):
 
 def split_words(search: str) -> list[str]:
     """Return the words to search for. All must occur, in any order, also as parts of longer words."""
-    return [word[:LONGEST_WORD] for word in search.casefold().split()[:MOST_WORDS]]
+    return [word[:LONGEST_WORD] for word in search.split()[:MOST_WORDS]]
 
 
 def filter_by_words(threads: Select[Thread], words: Sequence[str]) -> Select[Thread]:
@@ -54,7 +54,7 @@ def filter_by_words(threads: Select[Thread], words: Sequence[str]) -> Select[Thr
 
 
 def _contains_words(words: Sequence[str]) -> ColumnElement[Any]:
-    return and_(*(TurnText.folded.contains(word, autoescape=True) for word in words))
+    return and_(*(TurnText.folded.contains(word.casefold(), autoescape=True) for word in words))
 
 
 def find_turn(db: Session, thread_id: str, words: Sequence[str]) -> Found | None:

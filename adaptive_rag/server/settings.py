@@ -102,7 +102,7 @@ class ServerSettings(BaseSettings):
     tls: bool = Field(
         False, description="Callers use https, through a proxy. Cookies are then sent over https only."
     )
-    session_hours: float = Field(24 * 7, gt=0, description="How long a person stays signed in.")
+    session_hours: float = Field(24 * 7, gt=0, le=87_600, description="How long a person stays signed in.")
     oidc_issuer: str | None = Field(
         None, description="Address of an OpenID Connect provider that signs people in."
     )
@@ -127,14 +127,19 @@ class ServerSettings(BaseSettings):
     max_connections: int = Field(
         200, ge=1, description="Connections that one address may hold; a trusted proxy ten times as many."
     )
-    max_seconds: float = Field(120, gt=0, description="How long a question may take, its waiting included.")
+    max_seconds: float = Field(
+        120, gt=0, le=86_400, description="How long a question may take, its waiting included."
+    )
     rate: Annotated[str, AfterValidator(_check_rates)] = Field(
         "120/minute",
         description="Requests for answers that one caller may make. All limits of several hold: 120/minute; "
         "500/day.",
     )
     stop_seconds: float = Field(
-        20, ge=0, description="How long the answers in progress may still take when the server is stopped."
+        20,
+        ge=0,
+        le=86_400,
+        description="How long the answers in progress may still take when the server is stopped.",
     )
     workers: int = Field(
         2,

@@ -16,7 +16,7 @@ from adaptive_rag.server.roles import Action
 from adaptive_rag.server.tables import Collection, Document
 from adaptive_rag.state import Chunk
 
-# A read of any part of a text loads the whole document.
+# Reads of many passages: any part of a text loads the whole document.
 TEXT_READS = Turns(2)
 
 

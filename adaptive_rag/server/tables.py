@@ -186,7 +186,7 @@ class Membership(Base):
     """The role of a user in a collection."""
 
     collection_id: Mapped[str] = _parent_id("collections", primary_key=True)
-    user_id: Mapped[str] = _parent_id("users", primary_key=True)
+    user_id: Mapped[str] = _parent_id("users", primary_key=True, index=True)
     role: Mapped[Role]
 
 
@@ -285,7 +285,7 @@ class TurnText(Base):
     asked: Mapped[datetime]
     question: Mapped[str] = mapped_column(Text)
     answer: Mapped[str] = mapped_column(Text)
-    # both in lower case, since SQLite ignores case only for ASCII letters
+    # both in lower case, so that no search has to convert them
     folded: Mapped[str] = mapped_column(Text)
 
 

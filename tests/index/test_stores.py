@@ -53,7 +53,7 @@ async def test_the_documents_of_an_own_store_are_listed_and_read() -> None:
     source, chunks = read_chunks("town://kb", "town.txt")
     assert source == "docs/town.txt" and [chunk["text"] for chunk in chunks] == list(TOWN)
     reader = _LocalReader({"index": "town://kb"}, "")
-    async with Client(build_mcp(lambda: reader, is_local=True)) as agent:
+    async with Client(build_mcp(lambda: reader)) as agent:
         listed = (await agent.call_tool("list_documents")).structured_content
         assert listed["documents"] == [{"document": source, "passages": len(TOWN), "notes": []}]
         read = (await agent.call_tool("read_document", {"document": source})).structured_content

@@ -8,8 +8,10 @@ from fastapi.testclient import TestClient
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from adaptive_rag.errors import IndexDamagedError
 from adaptive_rag.index.location import open_location
 from adaptive_rag.index.manifest import Manifest, Settings
+from adaptive_rag.runnable import AdaptiveRAG
 from adaptive_rag.server.tables import Collection
 from adaptive_rag.testing import ScriptedChatModel
 from tests.server.conftest import Serve
@@ -29,35 +31,37 @@ def test_an_answer_has_citations_and_says_which_way_it_went(client: TestClient) 
     assert answer["trace"][0]["step"] == "classify"
 
 
-def test_an_empty_collection_says_that_it_is_empty(fresh: TestClient) -> None:
+def test_a_collection_with_nothing_to_search_says_why(fresh: TestClient) -> None:
     fresh.post("/api/v1/collections", json={"name": "samples"})
     refused = fresh.post(URL, json=QUESTION)
-    assert (refused.status_code, refused.json()["title"]) == (409, "Conflict")
-    assert "no documents" in refused.json()["detail"]
-
-
-def test_a_collection_whose_first_documents_are_being_indexed_says_so(fresh: TestClient) -> None:
-    fresh.post("/api/v1/collections", json={"name": "samples"})
+    assert (refused.status_code, refused.json()["type"]) == (409, "no_documents")
     services = fresh.app.state.services
     with Session(services.engine) as db:
         place = services.folder_of(db.scalars(select(Collection)).one()).index
     place.mkdir(parents=True)
     made_with = Settings(embeddings="local:all-MiniLM-L6-v2", dimension=384)
     Manifest(made_with, table="chunks-1").publish(open_location(place))
-    assert "no documents" in fresh.post(URL, json=QUESTION).json()["detail"]
-    fresh.post("/api/v1/collections/samples/documents", files=[("files", ("a.md", "# A\n\nOne."))])
-    refused = fresh.post(URL, json=QUESTION)
-    assert (refused.status_code, refused.json()["type"]) == (409, "being_indexed")
-    assert "1 document of this collection is still being indexed" in refused.json()["detail"]
+    assert fresh.post(URL, json=QUESTION).json()["type"] == "no_documents"
+    for name, said in (
+        ("a", "1 document of this collection is"),
+        ("b", "2 documents of this collection are"),
+    ):
+        files = [("files", (f"{name}.md", f"# {name}\n\nOne."))]
+        fresh.post("/api/v1/collections/samples/documents", files=files)
+        refused = fresh.post(URL, json=QUESTION)
+        assert (refused.status_code, refused.json()["type"]) == (409, "being_indexed")
+        assert refused.json()["detail"].startswith(f"{said} still being indexed.")
 
 
-def test_a_collection_whose_documents_all_wait_says_how_many(fresh: TestClient) -> None:
-    fresh.post("/api/v1/collections", json={"name": "samples"})
-    files = [("files", (f"{name}.md", f"# {name}\n\nOne.")) for name in "ab"]
-    fresh.post("/api/v1/collections/samples/documents", files=files)
-    refused = fresh.post(URL, json=QUESTION).json()
-    assert refused["type"] == "being_indexed"
-    assert refused["detail"].startswith("2 documents of this collection are still being indexed.")
+def test_a_question_whose_collection_is_deleted_meanwhile_finds_none(
+    client: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def delete_and_fail(*_: object, **given: object) -> None:
+        next(client.app.state.services.settings.data.glob("collections/*/index")).unlink()
+        raise IndexDamagedError("its table cannot be read")
+
+    monkeypatch.setattr(AdaptiveRAG, "ainvoke", delete_and_fail)
+    assert client.post(URL, json=QUESTION).status_code == 404
 
 
 def test_a_question_that_comes_while_the_server_stops_is_refused_at_once(client: TestClient) -> None:

@@ -118,6 +118,21 @@ def test_a_backup_during_uploads_and_questions_holds_what_was_acknowledged(
         assert {row["state"] for row in listed(there).values()} == {"indexed"}
 
 
+def test_a_conversation_begun_during_a_backup_is_in_none_of_its_parts(
+    full: tuple[TestClient, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def snapshot_then_ask(*given: Any) -> dict[str, int]:
+        counts = snapshot(*given)
+        thread = client.post(f"{URL}/threads", json={}).json()["id"]
+        client.post(f"/api/v1/threads/{thread}/ask", json={"question": QUESTION}).raise_for_status()
+        return counts
+
+    client, snapshot = full[0], backup._take_snapshot
+    monkeypatch.setattr(backup, "_take_snapshot", snapshot_then_ask)
+    counts = back_up(settings_of(client), tmp_path / "all.tar")
+    assert counts["threads"] == counts["conversations"] == 1
+
+
 def test_a_backup_holds_one_state_of_an_index_that_is_written_meanwhile(
     full: tuple[TestClient, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -42,6 +42,7 @@ ROWS = {
     "a conversation of 100,000 messages": ("/v1/chat/completions", b"[" + b"{}," * 100_000 + b"{}]", 413),
     "an agent's call 1,000 deep": ("/mcp", b'{"a":' * 1000 + b"1" + b"}" * 1000, 413),
     "an agent's call of 2 MB": ("/mcp", b" " * 2_000_000, 413),
+    "UTF-16, whose structure is not checked": ("/api/v1/collections", '{"name": "c"}'.encode("utf-16"), 422),
     "a string that never ends": ("/api/v1/session", b'{"name": "' + b'\\"' * 8000, 422),
     "brackets within a string": ("/api/v1/session", b'{"name": "' + b"[" * 8000 + b'"}', 422),
     "4 MB of brackets": ("/v1/chat/completions", b"[]" * 2_000_000, 413),

@@ -76,15 +76,6 @@ def test_every_pattern_of_a_field_is_explained_in_words(fresh: TestClient) -> No
         assert said in refused["detail"] and "should" not in refused["detail"]
 
 
-def test_what_is_deleted_leaves_no_file(fresh: TestClient, sample_index: Path) -> None:
-    row = add_samples(fresh, sample_index)
-    folder = fresh.app.state.services.folder_of(row).path
-    assert folder.is_dir()
-    fresh.delete(f"{URL}/samples")
-    assert not folder.exists()
-    assert sample_index.is_dir()
-
-
 def test_a_collection_whose_conversations_stay_is_whole_until_it_is_deleted_again(
     fresh: TestClient, sample_index: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -98,4 +89,4 @@ def test_a_collection_whose_conversations_stay_is_whole_until_it_is_deleted_agai
         assert fresh.delete(f"{URL}/samples").status_code == 503
     assert folder.is_dir() and fresh.get(f"{URL}/samples").status_code == 200
     assert fresh.delete(f"{URL}/samples").status_code == 204
-    assert not folder.exists()
+    assert not folder.exists() and sample_index.is_dir()

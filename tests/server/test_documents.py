@@ -7,7 +7,7 @@ import sys
 import time
 import zipfile
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from itertools import product
 from pathlib import Path
@@ -67,22 +67,22 @@ def ask(client: TestClient, question: str) -> Any:
 
 
 def test_documents_are_uploaded_indexed_and_cited_by_their_names(client: TestClient) -> None:
-    accepted = upload(client, {"plans/ferry.md": FERRY, "tides.md": TIDE})
+    accepted = upload(client, {"plans/Fähre.md": FERRY, "tides.md": TIDE})
     assert accepted.status_code == 202, accepted.json()
     assert [row["state"] for row in accepted.json()["documents"]] == ["waiting", "waiting"]
     assert accepted.json()["job"]["state"] == "queued"
     work(client)
     listed = client.get(f"{URL}/documents").json()
     assert [(row["name"], row["state"], row["chunks"]) for row in listed["items"]] == [
-        ("plans/ferry.md", "indexed", 1),
+        ("plans/Fähre.md", "indexed", 1),
         ("tides.md", "indexed", 1),
     ]
     answer = ask(client, "When does the ferry to Grauholm leave?")
     assert "7:45" in answer["answer"]
-    assert answer["citations"][0]["source"] == "plans/ferry.md"
+    assert answer["citations"][0]["source"] == "plans/Fähre.md"
     assert client.get(URL).json()["documents"] == 2
-    found = client.get(f"{URL}/documents", params={"search": "FERRY", "state": "indexed"}).json()
-    assert [row["name"] for row in found["items"]] == ["plans/ferry.md"]
+    found = client.get(f"{URL}/documents", params={"search": "FÄHRE", "state": "indexed"}).json()
+    assert [row["name"] for row in found["items"]] == ["plans/Fähre.md"]
     assert client.get(f"{URL}/documents", params={"state": "failed"}).json()["total"] == 0
 
 
@@ -434,7 +434,6 @@ def test_an_upload_that_breaks_off_leaves_nothing(client: TestClient) -> None:
 LOST = {
     "role": (update(User).values(is_admin=False), 404),
     "token": (delete(Token), 401),
-    "collection": (update(Collection).values(id="0" * 32), 404),  # another one has its name
 }
 
 
@@ -455,6 +454,37 @@ def test_whoever_loses_the_right_while_an_upload_comes_in_adds_nothing(
     assert files_below(client) == []
     with Session(client.app.state.services.engine) as db:
         assert db.scalars(select(Document)).all() == []
+
+
+def test_a_collection_that_is_deleted_during_a_change_of_its_files_leaves_no_folder(
+    client: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def delete_then_lock(folder: CollectionFolder) -> Any:
+        monkeypatch.undo()
+        assert root.delete(URL).status_code == 204
+        return folder.lock_documents()
+
+    def write_while_deleted(*given: Any) -> Any:
+        deletions.append(pool.submit(root.delete, URL))
+        wait(deletions, 0.3)
+        return write(*given)
+
+    eve, root = (add_user(client, name, is_admin=True) for name in ("eve", "root"))
+    write, deletions = CollectionFolder.write, list[Any]()
+    folders = client.app.state.services.settings.data / "collections"
+    with ThreadPoolExecutor(1) as pool:
+        monkeypatch.setattr(CollectionFolder, "write", write_while_deleted)
+        row = upload(eve, {"ferry.md": FERRY}).json()["documents"][0]
+    assert deletions[0].result().status_code == 204
+    monkeypatch.undo()
+    for change in (
+        lambda: upload(eve, {"tides.md": TIDE}),
+        lambda: eve.post(f"{URL}/documents/delete", json={"documents": [row["id"]]}),
+    ):
+        root.post("/api/v1/collections", json={"name": URL.rpartition("/")[2]}).raise_for_status()
+        monkeypatch.setattr(CollectionFolder, "lock_documents", delete_then_lock)
+        assert change().status_code == 404
+        assert os.listdir(folders) == []
 
 
 def test_the_audit_log_has_the_whole_name_of_each_document(client: TestClient) -> None:

@@ -95,6 +95,7 @@ def test_what_takes_much_time_or_memory_waits_for_the_callers_turn(
         [row] = client.get(f"{URL}/documents").json()["items"]
         document = f"{URL}/documents/{row['id']}"
         paths = [*(f"{document}/{part}" for part in ("text", "outline", "notes")), "/api/v1/threads?search=a"]
+        paths += [f"{URL}/questions", "/api/v1/fields?collection=tides"]
         for path in paths:
             assert client.get(path).status_code == 200
             assert len(ran) == 1, path

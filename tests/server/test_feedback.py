@@ -16,7 +16,7 @@ URL = f"{API}/collections/samples/feedback"
 def test_feedback_is_given_listed_exported_and_taken_back(client: TestClient, tmp_path: Path) -> None:
     thread = begin(client)
     for question in ASKED:
-        client.post(f"{thread}/ask", json={"question": question})
+        client.post(f"{thread}/ask", json={"question": question, "user_context": "I live at the pier."})
     turn = client.post(f"{thread}/turns/2/feedback", json={"is_good": True, "comment": "Right."})
     assert turn.status_code == 201 and turn.json()["question"] == ASKED[1]
     plain = {"question": "Is the wall worth it?", "route": "factual", "user_context": "I live there."}
@@ -28,24 +28,13 @@ def test_feedback_is_given_listed_exported_and_taken_back(client: TestClient, tm
     file.write_text(client.get(f"{API}/feedback/export").text)
     in_thread, outside = read_questions(file, labelled=True)
     assert (in_thread.text, in_thread.type) == (ASKED[1], turn.json()["route"])
+    assert in_thread.user_context == "I live at the pier."
     assert [told["role"] for told in in_thread.history] == ["user", "agent"]
     assert outside == ("Is the wall worth it?", "I live there.", [], "opinion")
     client.post(URL, json={**plain, "is_good": True})
     assert '"Is the wall worth it?", "type": "factual"' in client.get(f"{API}/feedback/export").text
     assert client.delete(f"{API}/feedback/{better['id']}").status_code == 204
     assert client.get(URL).json()["total"] == 3
-
-
-def test_feedback_on_a_turn_is_exported_with_the_situation_of_its_question(
-    client: TestClient, tmp_path: Path
-) -> None:
-    thread = begin(client)
-    client.post(f"{thread}/ask", json={"question": ASKED[0], "user_context": "I live at the pier."})
-    client.post(f"{thread}/turns/1/feedback", json={"is_good": True})
-    file = tmp_path / "questions.jsonl"
-    file.write_text(client.get(f"{API}/feedback/export").text)
-    [exported] = read_questions(file, labelled=True)
-    assert (exported.text, exported.user_context) == (ASKED[0], "I live at the pier.")
 
 
 def test_a_thread_tells_what_its_owner_thinks_of_each_answer_until_it_is_taken_back(

@@ -13,20 +13,17 @@ from typing import Any
 import httpx2
 import pytest
 from fastapi.testclient import TestClient
-from limits import parse
 from mcp import Client, MCPError, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 from sqlalchemy.orm import Session
-from starlette.concurrency import run_in_threadpool
 from typer.testing import CliRunner
 
 from adaptive_rag import Index
 from adaptive_rag.cli.app import app
 from adaptive_rag.cli.mcp import _LocalReader
 from adaptive_rag.errors import InputError
-from adaptive_rag.server import mcp, rates
 from adaptive_rag.server.app import build_app
-from adaptive_rag.server.mcp_tools import TOOLS, CollectionName, Collections, Tool, Tools
+from adaptive_rag.server.mcp_tools import Tools
 from adaptive_rag.server.roles import Action, Role
 from adaptive_rag.server.settings import read_server_settings
 from adaptive_rag.server.tables import Collection
@@ -78,8 +75,8 @@ async def agent_of(served: Served, token: str, mode: Any = "auto") -> AsyncItera
 async def test_an_agent_asks_searches_and_reads_what_is_open_to_it(served: Served) -> None:
     async with agent_of(served, "ada") as agent:
         tools = (await agent.list_tools()).tools
-        hints = {tool.name: tool.annotations and tool.annotations.read_only_hint for tool in tools}
-        assert hints == {tool.method.__name__: tool.is_read_only for tool in TOOLS}
+        assert {tool.name for tool in tools} == set(re.findall(r"^\| `(\w+)` \|", PAGE, re.M))
+        assert all(tool.annotations and tool.annotations.read_only_hint for tool in tools)
         assert all(tool.output_schema and tool.description for tool in tools)
         listed = (await agent.call_tool("list_collections", {})).structured_content
         assert [each["name"] for each in listed["collections"]] == ["samples"]
@@ -218,43 +215,6 @@ def test_the_rate_and_the_gate_hold_for_agents(serve_samples: Serve) -> None:
         assert not call(client, "list_documents")["isError"]
 
 
-async def test_a_tool_is_a_row_with_its_right_its_rate_its_hints_and_its_entries_in_the_audit_log(
-    serve_samples: Serve, sample_index: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async def mark(self: Tools, collection: CollectionName = "") -> Collections:
-        """Mark a collection."""
-        _, opened = await self._open(collection, Action.WRITE)
-        assert opened.call is not None
-        await run_in_threadpool(opened.call.commit, "collection.mark", opened.name)
-        return Collections(collections=[], total=0)
-
-    tool = Tool(mark, is_read_only=False, is_local=False, rate="change")
-    monkeypatch.setattr(mcp, "TOOLS", (*TOOLS, tool))
-    monkeypatch.setitem(rates.RATES, "change", parse("2/minute"))
-    with serve_samples() as client:
-        root = add_user(client, "root", is_admin=True)
-        ada, wim = add_user(client, "ada", samples=Role.READER), add_user(client, "wim", samples=Role.WRITER)
-        assert "must be writer" in call(ada, "mark")["content"][0]["text"]
-        results = [call(wim, "mark") for _ in range(3)]
-        assert [result["isError"] for result in results] == [False, False, True]
-        assert "2 per 1 minute" in results[2]["content"][0]["text"]
-        assert wim.post("/api/v1/collections/samples/documents/delete", json={"documents": ["x"]}).is_error
-        root.patch("/api/v1/collections/samples", json={"description": "Tides"}).raise_for_status()
-        change, *marks = root.get("/api/v1/events").json()["items"]
-    assert [(mark["user"], mark["action"], mark["subject"]) for mark in marks] == [
-        ("wim", "collection.mark", "samples")
-    ] * 2
-    assert {mark["address"] for mark in marks} == {change["address"]} == {"127.0.0.1"}
-    reader = _LocalReader({"index": str(sample_index)}, "")
-    listed = {tool.name: tool for tool in await mcp.build_mcp(lambda: reader).list_tools()}
-    assert listed["mark"].annotations.read_only_hint is False
-    assert listed["ask"].annotations.read_only_hint is True
-    local = [tool.name for tool in await mcp.build_mcp(lambda: reader, is_local=True).list_tools()]
-    assert sorted(local) == sorted(listed.keys() - {"mark"})
-    with pytest.raises(AssertionError, match="rate limit"):
-        Tool(mark, is_read_only=False)
-
-
 def test_the_only_collection_is_the_only_one_in_which_the_tool_is_allowed(
     serve_samples: Serve, sample_index: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -368,11 +328,3 @@ def test_the_page_s_program_runs(served: Served, capsys: pytest.CaptureFixture[s
     program = program.replace("http://127.0.0.1:8080/mcp", served.url).replace("TOKEN", "ada")
     exec(compile(program, "docs/mcp.md", "exec"), {"__name__": "page"})
     assert "metres" in capsys.readouterr().out
-
-
-def test_the_page_names_every_tool(served: Served) -> None:
-    async def names() -> set[str]:
-        async with agent_of(served, "ada") as agent:
-            return {tool.name for tool in (await agent.list_tools()).tools}
-
-    assert asyncio.run(names()) == set(re.findall(r"^\| `(\w+)` \|", PAGE, re.M))

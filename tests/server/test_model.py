@@ -253,7 +253,7 @@ def test_a_key_goes_nowhere_but_where_it_was_given_for(
 REFUSED = [
     "ftp://127.0.0.1/v1", "//127.0.0.1/v1", "127.0.0.1:11434", "http://", "http://[::1/v1",
     "http://127.0.0.1:99999/v1", "http://ada:secret@127.0.0.1/v1", "http://127.0.0.1/v1?key=x",
-    "http://127.0.0.1/v1#x", "http://exämple.org/v1",
+    "http://127.0.0.1/v1#x", "http://exämple.org/v1", "http://[::1]x/v1", "https://x\ty/v1",
     "http://93.184.216.34/v1",  # in plain text over the Internet
     "http://169.254.169.254/latest/meta-data", "https://169.254.169.254/v1", "https://169.254.170.2/v1",
     "https://[fe80::1]/v1", "https://[fd00:ec2::254]/v1", "https://[fd00:ec2::254%1]/v1",

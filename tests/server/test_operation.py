@@ -9,8 +9,10 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
+from adaptive_rag.errors import ConfigurationError
 from adaptive_rag.server import readiness
 from adaptive_rag.server.readiness import Readiness
+from adaptive_rag.server.settings import read_server_settings
 from tests.server.conftest import Serve, add_samples, client_of
 
 QUESTION = {"question": "What is the highest water level ever recorded at Pellhythe?"}
@@ -32,11 +34,20 @@ def test_a_full_disk_is_not_ready(serve: Serve, monkeypatch: pytest.MonkeyPatch)
         assert (ready.status_code, ready.json()["status"]) == (503, "not ready")
 
 
-def test_a_model_that_cannot_be_reached_is_said_and_not_fatal(serve: Serve) -> None:
-    given = {"model": "openai:local", "models": {"base_url": "http://127.0.0.1:9"}}
+@pytest.mark.parametrize("address", ["http://127.0.0.1:9", "http://a..b/v1", "http://[::1]x/v1"])
+def test_a_model_that_cannot_be_reached_is_said_and_not_fatal(serve: Serve, address: str) -> None:
+    given = {"model": "openai:local", "models": {"base_url": address}}
     with serve(given) as client:
         ready = client.get("/readyz")
         assert (ready.status_code, ready.json()["model"]) == (200, "unreachable")
+
+
+@pytest.mark.parametrize("name", ["session_hours", "max_seconds", "stop_seconds"])
+def test_a_time_that_no_clock_can_count_is_refused_at_the_start(name: str) -> None:
+    with pytest.raises(
+        ConfigurationError, match=rf"server\.{name} is not usable: expected less than or equal to"
+    ):
+        read_server_settings(**{name: float("inf")})
 
 
 def test_figures_tell_routes_and_steps_and_no_name(fresh: TestClient, sample_index: Path) -> None:

@@ -221,16 +221,6 @@ def test_what_is_being_uploaded_is_not_moved_aside(serve: Serve, tmp_path: Path)
 
 
 @pytest.mark.nightly
-def test_an_upload_to_a_collection_that_is_deleted_meanwhile_finds_none(fresh: TestClient) -> None:
-    fill(fresh)
-    with ThreadPoolExecutor(6) as others:
-        files = [("files", ("late.md", "It came late.\n"))]
-        uploads = [others.submit(fresh.post, f"{URL}/documents", files=files) for _ in range(6)]
-        fresh.delete(URL)
-    assert {each.result().status_code for each in uploads} <= {202, 404, 409}
-
-
-@pytest.mark.nightly
 def test_an_upload_whose_rows_are_gone_before_it_is_kept_is_to_be_sent_again(
     serve: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:

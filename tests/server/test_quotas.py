@@ -56,12 +56,13 @@ def test_whatever_somebody_writes_is_told_to_come_later_when_it_is_too_often(
             assert int(answers[-1].headers["Retry-After"]) > 0
 
 
-def test_who_searches_their_threads_too_often_is_told_to_come_later_and_may_still_list_them(
-    client: TestClient, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("path", ["threads?search=tide", "collections/samples/questions"])
+def test_who_reads_many_passages_too_often_is_told_to_come_later_and_may_still_list_threads(
+    client: TestClient, monkeypatch: pytest.MonkeyPatch, path: str
 ) -> None:
     monkeypatch.setitem(rates.RATES, "heavy read", parse("2/minute"))
     reader = add_user(client, "reader", samples=Role.READER)
-    searched = [reader.get(f"{API}/threads?search=tide") for _ in range(3)]
+    searched = [reader.get(f"{API}/{path}") for _ in range(3)]
     assert [answer.status_code for answer in searched] == [200, 200, 429]
     assert reader.get(f"{API}/threads").status_code == 200
 

@@ -104,12 +104,6 @@ def test_a_database_that_was_moved_away_is_not_ready(serve: Serve, tmp_path: Pat
     assert (ready.status_code, ready.json()["store"]) == (503, "server.sqlite cannot be opened or written")
 
 
-def test_an_address_of_the_model_that_names_no_host_is_unreachable(serve: Serve) -> None:
-    given = {"model": "openai:local", "models": {"base_url": "http://localhost..local:11434/v1"}}
-    with serve(given) as client:
-        assert client.get("/readyz").json()["model"] == "unreachable"
-
-
 def test_jobs_that_nobody_does_are_not_ready(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(readiness, "SECONDS_KEPT", 0)
     with serve() as client:

@@ -382,6 +382,9 @@ def test_a_token_without_an_end_ends_when_an_admin_takes_the_account_in_hand(
         admin = add_user(client, "root", is_admin=True)
         known(client, is_admin=False)
         endless, bounded = token_for(client, "ada", days=None), token_for(client, "ada", days=30)
+        assert admin.patch(f"{API}/users/ada", json={"is_disabled": False}).status_code == 200
+        shell("disable", "ada", "--undo")
+        assert endless.get(f"{API}/me").status_code == 200, "who is enabled already keeps all"
         if by == "rest":
             assert admin.patch(f"{API}/users/ada", json=change).status_code == 200
         elif "password" in change:
@@ -393,19 +396,6 @@ def test_a_token_without_an_end_ends_when_an_admin_takes_the_account_in_hand(
         admin.patch(f"{API}/users/ada", json={"is_disabled": False})
         assert endless.get(f"{API}/me").status_code == 401
         assert bounded.get(f"{API}/me").status_code == 200
-
-
-def test_who_is_enabled_already_keeps_tokens_and_sessions(
-    serve: Serve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("ADAPTIVE_RAG_SERVER__DATA", str(tmp_path / "data"))
-    with serve() as client:
-        admin = add_user(client, "root", is_admin=True)
-        known(client, is_admin=False)
-        endless = token_for(client, "ada", days=None)
-        assert admin.patch(f"{API}/users/ada", json={"is_disabled": False}).status_code == 200
-        shell("disable", "ada", "--undo")
-        assert endless.get(f"{API}/me").status_code == 200
 
 
 @pytest.mark.few(2)

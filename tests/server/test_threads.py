@@ -161,14 +161,6 @@ def test_a_long_thread_keeps_one_checkpoint_and_the_one_before(client: TestClien
     assert len(checkpoints(client)) == 2
 
 
-def test_a_collection_takes_its_threads_with_it(client: TestClient) -> None:
-    thread = begin(client)
-    client.post(f"{thread}/ask", json={"question": ASKED[0]})
-    client.delete(f"{API}/collections/samples")
-    assert client.get(thread).status_code == 404
-    assert checkpoints(client) == []
-
-
 @pytest.mark.parametrize("deleted", ["threads/{}", "users/ada", "collections/samples"])
 def test_messages_that_could_not_be_deleted_are_deleted_when_asked_again(
     client: TestClient, monkeypatch: pytest.MonkeyPatch, deleted: str

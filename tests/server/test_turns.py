@@ -9,6 +9,7 @@ from sqlalchemy import func, select, text
 from sqlalchemy.orm import Session
 
 from adaptive_rag.server import search
+from adaptive_rag.server.api import threads
 from adaptive_rag.server.roles import Role
 from adaptive_rag.server.search import make_excerpt
 from adaptive_rag.server.tables import Feedback, TurnText
@@ -33,13 +34,14 @@ def ask(client: TestClient, thread: str, question: str) -> dict[str, Any]:
 
 def check_search_and_deletion(client: TestClient) -> None:
     """Ask, search and delete, over whatever database the server has."""
-    thread = begin(client, title="Flut")
-    ask(client, thread, f"{ASKED[0]} (ÄRGER, 100 %)")
+    thread = begin(client, title="Überflutete Straße")
+    ask(client, thread, f"{ASKED[0]} (ÄRGER, 100 %, Straße)")
     assert "5.10" in ask(client, thread, WALL)["answer"]
     assert found(client, "crest  LONG") == [{"crest", "long"}]
     assert found(client, "4.83") == [{"4.83"}]  # of an answer
     assert found(client, "ärger 100 %") == [{"ärger", "100", "%"}]
-    assert found(client, "flut") == [set()]
+    assert found(client, "straße ärger") == [{"straße", "ärger"}]
+    assert found(client, "ÜBERFLUTETE straße") == [set()]
     assert [found(client, none) for none in ("crest ärger", "crest_", "c%t", "zeppelin")] == [[]] * 4
     first, second = client.get(thread).json()["turns"]
     hit = client.get(f"{API}/threads?search=5.10").json()["items"][0]["found"]
@@ -65,14 +67,26 @@ def test_a_search_finds_ones_own_threads_alone_and_no_more_than_it_may_read(
 ) -> None:
     ada, bob = (add_user(client, name, samples=Role.READER) for name in ("ada", "bob"))
     root = add_user(client, "root", is_admin=True)
-    threads = [begin(ada) for _ in range(2)]
-    for thread in threads:
+    begun = [begin(ada) for _ in range(2)]
+    for thread in begun:
         ask(ada, thread, WALL)
     assert (len(found(ada, "crest")), found(bob, "crest"), found(root, "crest")) == (2, [], [])
     monkeypatch.setattr(search, "MOST_THREADS_SEARCHED", 1)
     assert len(found(ada, "crest")) == 1
-    ada.post(f"{threads[0]}/branches", json={"turns": 1})
+    ada.post(f"{begun[0]}/branches", json={"turns": 1})
     assert ada.get(f"{API}/threads?search=crest").json()["items"][0]["title"] == ""
+
+
+def test_a_turn_whose_thread_is_deleted_meanwhile_is_gone(
+    client: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def delete_thread(*_: object) -> None:
+        assert client.delete(thread).status_code == 204
+
+    thread = begin(client)
+    turn = ask(client, thread, WALL)["turn"]
+    monkeypatch.setattr(threads, "remove_turn_from_feedback", delete_thread)
+    assert client.delete(f"{thread}/turns/{turn}").status_code == 404
 
 
 def test_what_later_questions_remember_does_not_hold_a_deleted_turn(client: TestClient) -> None:

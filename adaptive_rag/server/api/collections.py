@@ -14,6 +14,7 @@ from adaptive_rag.index import Index
 from adaptive_rag.query.suggestions import suggest_questions
 from adaptive_rag.server.access import thread_asks
 from adaptive_rag.server.accounts import find_user
+from adaptive_rag.server.api.documents import FILE_CHANGES
 from adaptive_rag.server.api.forms import Form, Page, Route, WindowQuery, fetch_page
 from adaptive_rag.server.calls import (
     AdminCall,
@@ -29,7 +30,7 @@ from adaptive_rag.server.calls import (
 from adaptive_rag.server.indexing import indexed_sources
 from adaptive_rag.server.problems import COLLECTION_NAME, NOT_EMPTY, Problem, require_found
 from adaptive_rag.server.roles import Action, Role
-from adaptive_rag.server.shown import measure_collection, select_collections
+from adaptive_rag.server.shown import TEXT_READS, measure_collection, select_collections
 from adaptive_rag.server.tables import Collection, Feedback, Membership, Thread, User
 
 router = APIRouter(prefix="/collections", tags=["collections"])
@@ -120,12 +121,16 @@ def show_collection(call: SeeCall) -> CollectionShown:
     return _describe_collection(call, call.collection)
 
 
-@router.get("/{collection}/questions")
-def suggest(call: AskCall, source: Annotated[str | None, Query(max_length=1000)] = None) -> list[str]:
+@router.get("/{collection}/questions", dependencies=[count("heavy read")])
+async def suggest(call: AskCall, source: Annotated[str | None, Query(max_length=1000)] = None) -> list[str]:
     """Suggest questions, made from the headings of the documents; none if nothing is indexed.
 
     `source`: only questions about one document, by the name that citations have.
     """
+    return await TEXT_READS.run(call.caller.id, _suggest, call, source)
+
+
+def _suggest(call: CollectionCall, source: str | None) -> list[str]:
     target, has_model = call.services.search_target(call.collection), call.services.model.is_set(call.db)
     call.db.close()
     if not indexed_sources(target.index):
@@ -144,19 +149,24 @@ def change_collection(change: CollectionChange, call: ManageCall) -> CollectionS
 
 
 @router.delete("/{collection}", status_code=204)
-def delete_collection(call: ManageCall) -> None:
+async def delete_collection(call: ManageCall) -> None:
     """Delete a collection with its documents, its index, and the conversations over it."""
+    await FILE_CHANGES.run(call.caller.id, _delete_collection, call)
+
+
+def _delete_collection(call: CollectionCall) -> None:
     folder = call.folder
-    threads = call.db.scalars(select(Thread.id).where(thread_asks(call.collection.id))).all()
-    call.record_event("collection.delete", call.collection.name)
-    # Feedback on a thread contains its questions and answers, also where it belongs to another collection.
-    call.db.execute(delete(Feedback).where(Feedback.thread_id.in_(threads)))
-    call.db.execute(delete(Thread).where(Thread.id.in_(threads)))
-    call.db.delete(call.collection)
-    call.db.flush()
-    # Before the commit, because nobody could repeat it without the collection.
-    call.services.conversations.forget(*threads)
-    call.db.commit()
+    with call.lock_documents():  # an upload in progress would create the folder again
+        threads = call.db.scalars(select(Thread.id).where(thread_asks(call.collection.id))).all()
+        call.record_event("collection.delete", call.collection.name)
+        # Feedback on a thread contains its questions and answers, also if it belongs to another collection.
+        call.db.execute(delete(Feedback).where(Feedback.thread_id.in_(threads)))
+        call.db.execute(delete(Thread).where(Thread.id.in_(threads)))
+        call.db.delete(call.collection)
+        call.db.flush()
+        # Before the commit, because nobody could repeat it without the collection.
+        call.services.conversations.forget(*threads)
+        call.db.commit()
     folder.remove()
 
 

@@ -307,8 +307,7 @@ async def delete_documents(removal: Removal, call: WriteCall) -> JobShown:
 
 def _delete(removal: Removal, call: WriteCall) -> JobShown:
     folder, collection = call.folder, call.collection
-    with folder.lock_documents():
-        call.db.refresh(collection)
+    with call.lock_documents():
         query = select(Document).where(
             Document.collection_id == collection.id, Document.id.in_(removal.documents)
         )

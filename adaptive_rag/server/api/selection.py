@@ -14,10 +14,11 @@ from adaptive_rag.index import Index
 from adaptive_rag.ingest.web import is_address
 from adaptive_rag.server.api.forms import Form
 from adaptive_rag.server.api.several import Names, WithCollections, require_collections
-from adaptive_rag.server.calls import AnyCall, ReadCall, count
+from adaptive_rag.server.calls import AnyCall, Call, ReadCall, count
 from adaptive_rag.server.folders import LONGEST_NAME
 from adaptive_rag.server.roles import Action
 from adaptive_rag.server.selection import Selection
+from adaptive_rag.server.shown import TEXT_READS
 from adaptive_rag.server.tables import Document
 from adaptive_rag.source import FiltersChunks, ListsChunks, ListsSources
 from adaptive_rag.where import Kind, read_where
@@ -72,9 +73,13 @@ def list_folders(
 
 
 @router.get("/fields", dependencies=[count("heavy read")])
-def list_fields(collection: Annotated[Names, Query()], call: AnyCall) -> list[FieldShown]:
+async def list_fields(collection: Annotated[Names, Query()], call: AnyCall) -> list[FieldShown]:
     """List the fields that a condition on these collections can use, at most 100, with frequent values."""
-    collections = require_collections(call, collection, Action.READ)
+    return await TEXT_READS.run(call.caller.id, _list_fields, collection, call)
+
+
+def _list_fields(names: list[str], call: Call) -> list[FieldShown]:
+    collections = require_collections(call, names, Action.READ)
     call.db.close()
     kinds: dict[str, Kind] = {}
     counts: dict[str, Counter[bool | int | float | str]] = {}
@@ -99,8 +104,12 @@ def _most_common(counts: Counter[bool | int | float | str]) -> list[bool | int |
 
 
 @router.post("/selection", dependencies=[count("heavy read")])
-def measure_selection(selection: SelectionOfSeveral, call: AnyCall) -> SelectionShown:
+async def measure_selection(selection: SelectionOfSeveral, call: AnyCall) -> SelectionShown:
     """Count the documents and passages of a selection, or report what is wrong with its condition."""
+    return await TEXT_READS.run(call.caller.id, _measure_selection, selection, call)
+
+
+def _measure_selection(selection: SelectionOfSeveral, call: Call) -> SelectionShown:
     collections = require_collections(call, selection.collections, Action.READ)
     call.db.close()
     source = call.services.answering.open_index(call.services.search_target(*collections))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Callable
 from functools import partial
 from typing import Annotated
@@ -26,9 +27,9 @@ from adaptive_rag.server.calls import AnyCall, count
 from adaptive_rag.server.database import Db, release_connection
 from adaptive_rag.server.gate import Turns
 from adaptive_rag.server.machine import network_of
-from adaptive_rag.server.oidc import SIGN_IN_COOKIE, SIGN_IN_SECONDS, NotSignedIn, Person, SignIn
+from adaptive_rag.server.oidc import SIGN_IN_COOKIE, SIGN_IN_SECONDS, NotSignedIn, Person
 from adaptive_rag.server.passwords import LONGEST, hash_password, needs_rehash, verify_password
-from adaptive_rag.server.problems import NO_NUL, Problem, require_found
+from adaptive_rag.server.problems import Problem, require_found
 from adaptive_rag.server.roles import Role, roles_within
 from adaptive_rag.server.services import Services, ServicesDep
 from adaptive_rag.server.settings import ServerSettings
@@ -82,10 +83,7 @@ class Me(Form):
 class Profile(Form):
     """What answers should take into account about you."""
 
-    # PostgreSQL cannot store the character NUL.
-    text: str = Field(
-        max_length=MAX_PROFILE, pattern=NO_NUL, examples=["I use a wheelchair and live in Saltmere."]
-    )
+    text: str = Field(max_length=MAX_PROFILE, examples=["I use a wheelchair and live in Saltmere."])
 
 
 @router.get("/session")
@@ -102,24 +100,13 @@ def sign_in(
     """Sign in with a name and a password; the answer sets a cookie."""
     refuse_other_sites(request, is_strict=False)
     name, address = credentials.name.lower(), address_of(request)
-    services.rates.count_password(address, name, lambda: has_signed_in_from(db, name, address))
-    user = find_user(db, name)
-    stored = user.password if user else None
-    release_connection(db)
-    is_correct = verify_password(stored, credentials.password, network_of(address))
-    renewed = stored
-    if is_correct and stored and needs_rehash(stored):
-        renewed = hash_password(credentials.password, network_of(address))
-    # An admin may have changed or deleted the account while the password was checked.
-    user = db.get(User, user.id if user else "", populate_existing=True)
-    if user is None or not is_correct or user.password != stored or user.is_disabled:
-        services.rates.count_wrong_password(address, name)
+    user = _check_password(db, services, address, name, credentials.password)
+    if user is None:
         # An unknown name may be a password in the wrong field, so it does not go into the audit log.
-        record_event(db, address, user.name if user else None, "sign-in.refused")
+        record_event(db, address, name if find_user(db, name) else None, "sign-in.refused")
         db.commit()
         raise Problem(401, "The name or the password is wrong.")
     services.rates.forget_sign_in(address, name)
-    user.password = renewed
     _start_session(user, db, services.settings, request, response)
     return _describe_me(user, Role.ADMIN, db, services)
 
@@ -139,11 +126,11 @@ def sign_out(call: AnyCall, response: Response) -> None:
 async def sign_in_at_provider(services: ServicesDep, request: Request) -> RedirectResponse:
     """Redirect a browser to the provider's sign-in."""
     provider = require_found(services.provider, "provider")
-    address, sign_in_state = address_of(request), SignIn.begin()
+    address, secret = address_of(request), secrets.token_urlsafe(32)
     services.rates.count_sign_in(address)
-    begin = partial(provider.sign_in_address, sign_in_state, _return_address(request))
+    begin = partial(provider.sign_in_address, secret, _return_address(request))
     response = RedirectResponse(await _PROVIDER_REQUESTS.run(network_of(address), begin), 302)
-    _set_cookie(response, SIGN_IN_COOKIE, sign_in_state.secret, SIGN_IN_SECONDS, services.settings)
+    _set_cookie(response, SIGN_IN_COOKIE, secret, SIGN_IN_SECONDS, services.settings)
     return response
 
 
@@ -154,8 +141,8 @@ async def return_from_provider(
     """Sign in a person who returns from the provider, and redirect the browser to the page."""
     provider, address = require_found(services.provider, "provider"), address_of(request)
     services.rates.count_sign_in(address)
-    sign_in_state = SignIn(request.cookies.get(cookie_name(SIGN_IN_COOKIE, services.settings), ""))
-    fetch = partial(provider.fetch_person, sign_in_state, code, state, _return_address(request))
+    secret = request.cookies.get(cookie_name(SIGN_IN_COOKIE, services.settings), "")
+    fetch = partial(provider.fetch_person, secret, code, state, _return_address(request))
     end = partial(_end_provider_sign_in, services, provider.issuer, db, request, fetch)
     return await _PROVIDER_REQUESTS.run(network_of(address), end)
 
@@ -188,20 +175,13 @@ def show_me(call: AnyCall) -> Me:
 @router.put("/me/password", status_code=204)
 def change_password(credentials: NewPassword, call: AnyCall) -> None:
     """Change your password. Your other sessions end; your API tokens too, unless you keep them."""
-    db, rates, current_token = call.db, call.services.rates, call.caller.token_id
-    name, address = call.caller.name, call.caller.address
-    stored = db.get_one(User, call.caller.id).password
-    rates.count_password(address, name, lambda: has_signed_in_from(db, name, address))
-    release_connection(db)
-    is_correct = verify_password(stored, credentials.current, network_of(address))
-    # An admin may have changed or deleted the account while the password was checked.
-    user = db.get(User, call.caller.id, populate_existing=True)
-    if user is None or not is_correct or user.password != stored or user.is_disabled:
-        rates.count_wrong_password(address, name)
+    caller = call.caller
+    user = _check_password(call.db, call.services, caller.address, caller.name, credentials.current)
+    if user is None:
         call.commit("password.refused")
         raise Problem(403, "The current password is wrong.", type="wrong_password")
-    set_password(db, user, credentials.new)
-    end_sessions(db, user, keep=current_token, with_tokens=not credentials.keep_tokens)
+    set_password(call.db, user, credentials.new)
+    end_sessions(call.db, user, keep=caller.token_id, with_tokens=not credentials.keep_tokens)
     call.commit("password.change")
 
 
@@ -222,6 +202,24 @@ def replace_profile(profile: Profile, call: AnyCall) -> Profile:
 def delete_profile(call: AnyCall) -> None:
     """Delete your profile."""
     forget_profile(call.services.conversations.store, call.caller.id)
+
+
+def _check_password(db: Session, services: Services, address: str, name: str, password: str) -> User | None:
+    """Return the user of a name with this password, if they may sign in; count the attempt."""
+    services.rates.count_password(address, name, lambda: has_signed_in_from(db, name, address))
+    user = find_user(db, name)
+    stored = renewed = user.password if user else None
+    release_connection(db)
+    is_correct = verify_password(stored, password, network_of(address))
+    if is_correct and stored and needs_rehash(stored):
+        renewed = hash_password(password, network_of(address))
+    # An admin may have changed or deleted the account while the password was checked.
+    user = db.get(User, user.id if user else "", populate_existing=True)
+    if user is None or not is_correct or user.password != stored or user.is_disabled:
+        services.rates.count_wrong_password(address, name)
+        return None
+    user.password = renewed
+    return user
 
 
 def _describe_me(user: User, role: Role, db: Session, services: Services) -> Me:

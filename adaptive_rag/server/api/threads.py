@@ -213,10 +213,10 @@ async def delete_turn(turn: Annotated[str, Path(max_length=100)], call: OwnThrea
 def _forget_turn(call: ThreadCall, deleted: TurnShown) -> None:
     """Remove a deleted turn from what else is stored of its thread: the title and later feedback."""
     remove_turn_from_feedback(call.db, call.thread.id, deleted.number)
-    call.db.refresh(call.thread)
-    if call.thread.title == make_title(deleted.question):
-        turns = call.services.conversations.turns(call.thread.id)
-        call.thread.title = make_title(turns[0].question) if turns else ""
+    thread = require_found(call.db.get(Thread, call.thread.id, populate_existing=True), "thread")
+    if thread.title == make_title(deleted.question):
+        turns = call.services.conversations.turns(thread.id)
+        thread.title = make_title(turns[0].question) if turns else ""
     call.db.commit()
 
 

@@ -32,7 +32,7 @@ from adaptive_rag.server.api.documents import FILE_CHANGES, Accepted, queue_docu
 from adaptive_rag.server.api.forms import Form
 from adaptive_rag.server.calls import ReadCall, WriteCall, authenticate, count
 from adaptive_rag.server.folders import LONGEST_NAME, StoredFile, normalize_name, version_of
-from adaptive_rag.server.problems import WEB_ADDRESS, Problem, not_found
+from adaptive_rag.server.problems import WEB_ADDRESS, Problem
 from adaptive_rag.server.roles import Action
 from adaptive_rag.server.tables import Document, Upload, new_id, now
 
@@ -195,7 +195,7 @@ def _upload(files: list[UploadFile], call: WriteCall, key: str | None) -> Accept
     if len(set(names)) < len(names):
         raise Problem(422, "Two of the documents have the same name.")
     with ExitStack() as stack:
-        stack.enter_context(call.folder.lock_documents())
+        stack.enter_context(call.lock_documents())
         stored_files = dict[str, StoredFile]()
         for file, name in zip(files, names, strict=True):
             stored_files[name] = call.folder.write(file.file, name)
@@ -210,9 +210,7 @@ def _upload(files: list[UploadFile], call: WriteCall, key: str | None) -> Accept
 
 def _require_rights_again(call: WriteCall) -> None:
     """Refuse an upload whose caller lost the right to it while it was received, which may take hours."""
-    current = authenticate(call.request, call.db).open_collection(call.collection.name, Action.WRITE)
-    if current.collection.id != call.collection.id:  # another one has the name now
-        raise not_found("collection")
+    authenticate(call.request, call.db).open_collection(call.collection.name, Action.WRITE)
 
 
 def _find_earlier_answer(
