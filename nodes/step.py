@@ -206,6 +206,7 @@ class _Run:
             calls=limits.max_llm_calls - sum(record.get("calls", 0) for record in records),
             seconds=self._question_started + limits.deadline_s - time.time(),
             asked=sum(len(record.get("asked", ())) for record in records),
+            spent=sum(record.get("calls", 0) for record in records if record["step"] != "classify"),
             branches=1 if self._name == "generate" else 1 + len(alternatives),
             unreachable=any(record.get("unreachable") for record in records),
         )

@@ -101,15 +101,19 @@ class _ExchangeRun:
         return future.result()
 
     async def areply(self) -> Reply[Any]:
-        """Wait for the model on the event loop and read its replies in a thread; a cancellation ends both."""
+        """Wait for the model on the event loop; make prompts and read replies in threads.
+
+        A cancellation ends both.
+        """
         asking_step.set(self._request.step)
+        outcome: object = None
         try:
             async with asyncio.timeout(self._seconds_left()):
-                action = self._next(None)
-                while not isinstance(action, Reply):
-                    outcome = await self._ado(action)
+                while True:
                     action = await _in_thread(partial(self._next, outcome))
-                return action
+                    if isinstance(action, Reply):
+                        return action
+                    outcome = await self._ado(action)
         except TimeoutError:
             return self._timed_out()
         finally:

@@ -19,7 +19,6 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from pydantic import BaseModel, ValidationError
 
 from adaptive_rag.context import Context
-from adaptive_rag.context.groups import StepName
 from adaptive_rag.errors import AdaptiveRAGError
 from adaptive_rag.llm.budget import Ledger
 from adaptive_rag.llm.faults import Fault, fault_of
@@ -113,6 +112,9 @@ def converse(
             fault = fault_of(error, model)
             if method not in (None, METHODS[-1]) and fault.refuses_form:
                 refused_methods.append(method)
+                if fault.names_form:
+                    # Counts even if no call is left for a method that the server accepts.
+                    remember_refusals(model, refused_methods)
                 spending.notes.append(f"{method} is not supported: {fault.text}")
                 method = strictest_method(model, refused_methods)
                 continue
@@ -132,7 +134,7 @@ def converse(
         _add_reply(reply, model, context, spending)
         try:
             result = read_reply(request, reply)
-            _refuse_echo(request.step, result, prompts)
+            _refuse_echo(request, result, prompts)
         except ValueError as error:
             if request.otherwise is not None:
                 return Reply(result=request.otherwise, **spending.spent())
@@ -186,23 +188,32 @@ def read_reply(request: Request[Any], reply: AIMessage) -> BaseModel:
     raise ValueError(problems[0])
 
 
-def _refuse_echo(step: StepName, result: BaseModel, folder: str | None) -> None:
+def _refuse_echo(request: Request[Any], result: BaseModel, folder: str | None) -> None:
     """Refuse texts that are copied from the prompt, as small models do with its examples and placeholders.
 
+    What the user wrote may stand in the prompt by chance, such as "I run a bakery."
+
     Raises:
-        ValueError: a text of the result is part of the prompt.
+        ValueError: a text of the result is part of the prompt, and not of the values that fill it.
     """
-    if step in ("classify", "generate"):
+    if request.step in ("classify", "generate"):
         return
-    prompt = load_prompt(step, folder).casefold()
+    prompt = load_prompt(request.step, folder).casefold()
     properties = _full_schema(type(result))["properties"]
     for name, value in result.model_dump().items():
         # A value that the form offers, such as "for", is supposed to be copied.
         if "enum" in properties[name].get("items", {}):
             continue
         for text in value if isinstance(value, list) else [value]:
-            if isinstance(text, str) and text and (text.casefold() in prompt or not re.search(r"\w", text)):
+            if not isinstance(text, str) or not text:
+                continue
+            is_copied = text.casefold() in prompt and text.casefold() not in _values_of(request)
+            if is_copied or not re.search(r"\w", text):
                 raise ValueError(f"{text[:80]!r} is copied from the instructions; write your own")
+
+
+def _values_of(request: Request[Any]) -> str:
+    return "\n".join(request.values().values()).casefold()
 
 
 def wire_schema(schema: type[BaseModel], bounds: Mapping[str, dict[str, Any]]) -> dict[str, Any]:

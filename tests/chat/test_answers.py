@@ -123,6 +123,21 @@ def test_pointwise_scores_for_which_a_repeated_call_left_no_room_are_left_to_the
     assert "exceed the 6 that are left" in rerank["stand_ins"][0]["reason"]
 
 
+@pytest.mark.parametrize("question", ["What do I do?", "When can I visit the library?"])
+def test_strategies_that_run_side_by_side_leave_the_last_call_to_the_answer(town, question):
+    bad = dict.fromkeys(("infer", "contextualize", "enhance"), "None")
+    model = ScriptedChatModel(script={**bad, "generate": "I don't know."})
+    settings = {
+        "models": {"steps": {*bad, "generate"}},
+        "routing": {"threshold": 1.0, "classify": "router"},
+        "retrieval": {"rewrites": "always"},
+        "budget": {"max_llm_calls": 5, "planned_calls": 10},
+    }
+    output = AdaptiveRAG(town, model=model, **settings).invoke(question)
+    assert {output["query_type"], *output["analysis"]["alternatives"]} == {"factual", "contextual"}
+    assert sorted(model.skills) == ["enhance", "enhance", "generate", "infer", "infer"]
+
+
 def test_what_the_model_scores_highest_comes_first(town):
     wanted = "The library of Saltmere"
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from dataclasses import replace
 from typing import Literal
 
 import pytest
@@ -96,6 +97,20 @@ def test_a_form_counts_as_refused_only_where_the_same_request_gets_a_reply_witho
     assert structured.strictest_method(model) == method
 
 
+def test_a_form_whose_refusal_names_it_counts_even_if_no_call_is_left_for_another(monkeypatch):
+    monkeypatch.setattr(structured, "_refused", {})
+
+    class Refusing(Formed):
+        def _generate(self, *args, by_schema=False, **options):
+            if by_schema:
+                raise ModelInvalidRequestError("response_format is not supported")
+            return super()._generate(*args, **options)
+
+    model = Refusing()
+    replies = [ask([request_for("enhance")], context(model), budget(2))[0] for _ in range(2)]
+    assert [(reply.result is None, reply.calls) for reply in replies] == [(True, 1), (False, 1)]
+
+
 def test_an_error_of_any_other_kind_is_absorbed():
     model = ScriptedChatModel(script={"generate": KeyError("choices")})
     [reply] = ask([request_for("generate")], context(model), budget())
@@ -174,6 +189,14 @@ async def test_while_models_are_waited_for_no_thread_is_held():
     assert len(model.asked) == 50
     assert threading.active_count() - before <= 1
     await asyncio.gather(*work)
+
+
+async def test_a_prompt_is_made_beside_the_event_loop():
+    made_in = []
+    asked = request_for("enhance")
+    watched = replace(asked, values=lambda: made_in.append(threading.current_thread()) or asked.values())
+    await aask([watched], context(ScriptedChatModel()), budget())
+    assert made_in and threading.current_thread() not in made_in
 
 
 async def cancel(step, model, began):
