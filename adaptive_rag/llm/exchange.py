@@ -73,11 +73,6 @@ class Spending:
     cut: str = ""
     unreachable: bool = False
 
-    def note_fault(self, fault: Fault) -> None:
-        """Note why a call failed, and whether the model could not be reached."""
-        self.notes.append(fault.text)
-        self.unreachable = fault.passing
-
     def spent(self) -> dict[str, Any]:
         """Return what was spent as fields of a `Reply`."""
         return {**vars(self), "tokens": dict(self.tokens), "notes": tuple(self.notes)}
@@ -119,7 +114,8 @@ def converse(
                 method = strictest_method(model, refused_methods)
                 continue
             fault.raise_if_misconfigured(error)
-            spending.note_fault(fault)
+            spending.notes.append(fault.text)
+            spending.unreachable = fault.passing
             if fault.kind == "too long" and request.shortened and reply_failures < REPLY_RETRIES:
                 reply_failures += 1
                 request = request.shortened()
@@ -164,7 +160,8 @@ def read_reply(request: Request[Any], reply: AIMessage) -> BaseModel:
     if request.free_text:
         if not (text := reply.text.strip()):
             raise ValueError(_describe_empty(reply))
-        return _apply_check(request, request.schema(text=text, message_id=reply.id))
+        result = request.schema(text=text, message_id=reply.id)
+        return request.check(result) if request.check else result
     text = form_text(reply.text)
     values: list[Any] = [call["args"] for call in reply.tool_calls]
     values += json_values(text)[:MAX_VALUES]
@@ -177,8 +174,8 @@ def read_reply(request: Request[Any], reply: AIMessage) -> BaseModel:
     for value in values:
         try:
             value = storable(value)
-            fields = request.read(value) if request.read else value
-            return _apply_check(request, request.schema.model_validate(fields))
+            result = request.schema.model_validate(request.read(value) if request.read else value)
+            return request.check(result) if request.check else result
         except ValidationError as error:
             problems.append(
                 "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors()[:3])
@@ -243,11 +240,6 @@ def wire_schema(schema: type[BaseModel], bounds: Mapping[str, dict[str, Any]]) -
 @cache
 def _full_schema(schema: type[BaseModel]) -> dict[str, Any]:
     return schema.model_json_schema()
-
-
-def _apply_check(request: Request[Any], result: BaseModel) -> BaseModel:
-    checked: BaseModel = request.check(result) if request.check else result
-    return checked
 
 
 def _is_only_json(text: str) -> bool:

@@ -30,25 +30,11 @@ def marker(town):
     return number_of(output, "2,340 metres")
 
 
-def test_citations_carry_the_quoted_sentence_and_its_place(town, marker):
-    output, _ = answer(town, f"The sea wall of Saltmere is 2,340 metres long and 4.1 metres high [{marker}].")
-    [citation] = output["citations"]
-    assert citation["quote"] == "The sea wall of Saltmere is 2,340 metres long and 4.1 metres high."
-    assert citation["marker"] == marker
-    assert (output["grounding"], output["abstained"]) == (1.0, False)
-
-
 def test_unknown_markers_are_dropped_and_recorded(town, marker):
     output, _ = answer(town, f"The sea wall of Saltmere is 2,340 metres long [{marker}][9][77].")
     assert "[9]" not in output["answer"]
     assert "[77]" not in output["answer"]
     assert decisions(output, "markers dropped")[0]["chosen"] == [9, 77]
-
-
-def test_a_supported_sentence_without_a_marker_gets_one(town, marker):
-    output, _ = answer(town, "The sea wall of Saltmere is 2,340 metres long and 4.1 metres high.")
-    assert output["answer"].endswith(f"[{marker}]")
-    assert output["citations"][0]["marker"] == marker
 
 
 def test_an_answer_that_nothing_supports_is_replaced_by_the_extractive_one(town, marker):
@@ -81,13 +67,6 @@ def test_a_model_that_does_not_know_makes_an_abstention(town, reply):
     assert output["abstained"] is True
     assert output["citations"] == []
     assert "do not contain" in output["answer"]
-
-
-def test_a_partial_answer_that_admits_a_gap_is_an_answer(town, marker):
-    reply = f"The sea wall of Saltmere is 2,340 metres long [{marker}]. The passages do not say who built it."
-    output, _ = answer(town, reply)
-    assert output["abstained"] is False
-    assert "2,340" in output["answer"]
 
 
 def test_pointwise_scores_are_asked_for_at_once_one_a_candidate(town):

@@ -20,11 +20,9 @@ from adaptive_rag.answer.styles import FACTUAL_STYLE
 from adaptive_rag.llm import exchange as exchange_module
 from adaptive_rag.llm import structured
 from adaptive_rag.llm.ask import aask, ask
-from adaptive_rag.llm.request import Reply
 from adaptive_rag.rank.scoring import ask_to_score
 from adaptive_rag.rank.selection import ask_to_select
 from adaptive_rag.testing import ScriptedChatModel
-from adaptive_rag.text.phrases import say
 from tests.llm.made import QUESTION, budget, candidate, context, request_for
 
 pytestmark = pytest.mark.usefixtures("no_backoff")
@@ -56,11 +54,6 @@ async def test_tokens_and_calls_of_repetitions_are_counted():
     for [reply] in await both([request_for("enhance")], settings, budget()):
         assert reply.calls == 2
         assert reply.tokens["output"] == 1 + 3
-
-
-async def test_without_a_model_nothing_is_called_and_the_reply_says_so():
-    for [reply] in await both([request_for("enhance")], lambda: context(None), budget()):
-        assert reply == Reply(reason="no chat model is configured", phrase=say("no_model"))
 
 
 async def test_a_failure_is_not_waited_out_where_no_call_is_left(monkeypatch):
