@@ -174,14 +174,15 @@ async def test_independent_requests_run_at_once_on_the_async_path():
 
 async def test_while_models_are_waited_for_no_thread_is_held():
     before = threading.active_count()
-    model = ScriptedChatModel(seconds=0.3)
-    work = [
-        asyncio.ensure_future(aask([request_for("enhance")], context(model), budget())) for _ in range(50)
-    ]
-    await asyncio.sleep(0.15)
-    assert len(model.asked) == 50
-    assert threading.active_count() - before <= 1
-    await asyncio.gather(*work)
+    model = ScriptedChatModel(seconds=3600)
+    settings = context(model), budget(seconds=7200)
+    work = [asyncio.ensure_future(aask([request_for("enhance")], *settings)) for _ in range(50)]
+    async with asyncio.timeout(60):
+        while len(model.asked) < 50 or threading.active_count() - before > 1:
+            await asyncio.sleep(0.005)
+    for task in work:
+        task.cancel()
+    await asyncio.wait(work)
 
 
 async def test_a_prompt_is_made_beside_the_event_loop():
