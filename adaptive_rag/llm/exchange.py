@@ -48,14 +48,8 @@ class Call:
     schema: dict[str, Any]
 
 
-@dataclass(frozen=True)
-class Pause:
-    """Wait for these seconds."""
-
-    seconds: float
-
-
-Action: TypeAlias = Call | Pause
+# A call, or the seconds of a pause.
+Action: TypeAlias = Call | float
 
 
 class GivenUp(Exception):
@@ -160,8 +154,7 @@ def read_reply(request: Request[Any], reply: AIMessage) -> BaseModel:
     if request.free_text:
         if not (text := reply.text.strip()):
             raise ValueError(_describe_empty(reply))
-        result = request.schema(text=text, message_id=reply.id)
-        return request.check(result) if request.check else result
+        return _validate(request, {"text": text, "message_id": reply.id})
     text = form_text(reply.text)
     values: list[Any] = [call["args"] for call in reply.tool_calls]
     values += json_values(text)[:MAX_VALUES]
@@ -174,8 +167,7 @@ def read_reply(request: Request[Any], reply: AIMessage) -> BaseModel:
     for value in values:
         try:
             value = storable(value)
-            result = request.schema.model_validate(request.read(value) if request.read else value)
-            return request.check(result) if request.check else result
+            return _validate(request, request.read(value) if request.read else value)
         except ValidationError as error:
             problems.append(
                 "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors()[:3])
@@ -183,6 +175,12 @@ def read_reply(request: Request[Any], reply: AIMessage) -> BaseModel:
         except ValueError as error:
             problems.append(_short(error))
     raise ValueError(problems[0])
+
+
+def _validate(request: Request[Any], fields: Any) -> BaseModel:
+    result: BaseModel = request.schema.model_validate(fields)
+    checked: BaseModel = request.check(result) if request.check else result
+    return checked
 
 
 def _refuse_echo(request: Request[Any], result: BaseModel, folder: str | None) -> None:
@@ -273,8 +271,8 @@ def _add_reply(reply: AIMessage, model: BaseChatModel, context: Context, spendin
         spending.cost = (spending.cost or 0.0) + price
 
 
-def _pause(fault: Fault, failures: int, seconds_left: float) -> Pause:
-    """Return the pause before the call is repeated.
+def _pause(fault: Fault, failures: int, seconds_left: float) -> float:
+    """Return the seconds to wait before the call is repeated.
 
     Raises:
         GivenUp: a repetition is of no use, or there is no time for one.
@@ -287,7 +285,7 @@ def _pause(fault: Fault, failures: int, seconds_left: float) -> Pause:
         pause = fault.retry_after
     if pause >= seconds_left:
         raise GivenUp(f"{fault.text}; it asks to wait for {pause:.0f} s, longer than is left")
-    return Pause(pause)
+    return pause
 
 
 def _describe_empty(reply: AIMessage) -> str:

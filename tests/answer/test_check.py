@@ -262,6 +262,11 @@ HOMES = "How many homes does it protect?"
         (HOMES, "I don't have enough information to answer that [1].", UNKNOWN),
         (HOMES, "There is not enough context. Walls protect homes.", UNKNOWN),
         (HOMES, "Das steht nicht in den Dokumenten.", UNKNOWN),
+        (HOMES, "I do not know the answer to this.", UNKNOWN),
+        (HOMES, "The passages do not mention the number of homes.", UNKNOWN),
+        (HOMES, "The provided context doesn't contain this information.", UNKNOWN),
+        (HOMES, "Unfortunately, there is no information about this in the documents.", UNKNOWN),
+        (HOMES, "I cannot answer this from the passages.", UNKNOWN),
         (
             HOMES,
             "It protects 1,162 homes. The passages do not say how old they are.",
