@@ -103,7 +103,7 @@ def converse(
                 refused_methods.append(method)
                 if fault.names_form:
                     # Counts even if no call is left for a method that the server accepts.
-                    remember_refusals(model, refused_methods)
+                    remember_refusals(model, refused_methods[-1:])
                 spending.notes.append(f"{method} is not supported: {fault.text}")
                 method = strictest_method(model, refused_methods)
                 continue

@@ -79,13 +79,6 @@ def test_without_a_model_the_stream_holds_the_answer_as_one_message(town, path):
 
 
 @both_paths
-def test_updates_of_subgraphs_show_every_step(rag, path):
-    parts = collect(rag, path, stream_mode="updates", subgraphs=True, context={"route": "factual"})
-    steps = [name for _, update in parts for name in update]
-    assert steps == ["classify", "enhance", "retrieve", "rerank", "factual", "generate"]
-
-
-@both_paths
 def test_custom_events_report_the_progress_of_every_step(rag, path):
     parts = collect(rag, path, stream_mode="custom", subgraphs=True, context={"route": "factual"})
     events = [(event["step"], event["event"]) for _, event in parts]

@@ -76,12 +76,6 @@ def test_a_step_that_no_setting_names_goes_its_local_way_and_by_default_two_do()
     assert left == [step for step in STEPS if step not in ("select", "generate")]
 
 
-def test_the_reason_that_a_request_brings_along_comes_first():
-    request = replace(request_for("enhance"), locally_because="because")
-    assert refusals([request], context(ScriptedChatModel()), budget()) == ["because"]
-    assert refusals([request], context(None), budget()) == ["because"]
-
-
 def test_a_fast_model_alone_does_the_steps_before_the_answer_only():
     settings = context(None, models={"fast_model": ScriptedChatModel()})
     requests = [request_for(step) for step in ("enhance", "generate")]
