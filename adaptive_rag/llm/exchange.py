@@ -280,7 +280,7 @@ def _pause(fault: Fault, failures: int, seconds_left: float) -> float:
     if not fault.passing or failures == SERVER_RETRIES:
         raise GivenUp(fault.text)
     # Random, so that questions that failed at the same time do not retry at the same time.
-    pause = BACKOFF * 2**failures * random.uniform(0.75, 1.25)
+    pause: float = BACKOFF * 2**failures * random.uniform(0.75, 1.25)
     if fault.retry_after is not None:
         pause = fault.retry_after
     if pause >= seconds_left:
