@@ -19,6 +19,7 @@ class StreamReader:
         self._output_keys = output_keys
         self._subgraphs = subgraphs
         self._attempt: object = None
+        self._running: dict[str, dict[str, Any]] = {}
         self._redactor = PiecewiseRedactor()
         self.output = AddableDict()
 
@@ -34,6 +35,9 @@ class StreamReader:
     def end(self) -> Iterator[AddableDict]:
         """Yield the rest of the draft, and then the output."""
         yield from self._flush_draft()
+        # The graph reports no end of a step whose result comes from a cache.
+        for step in self._running.values():
+            yield AddableDict(step={**step, "state": "finished", "record": self.output["trace"][-1]})
         yield self.output
 
     def _read_message(self, message: BaseMessage, metadata: Mapping[str, Any]) -> Iterator[AddableDict]:
@@ -56,8 +60,10 @@ class StreamReader:
         strategy = path[-1].partition(":")[0].removeprefix("as_") if path else None
         step = {"id": task["id"], "name": task["name"], "strategy": strategy}
         if "result" not in task:
+            self._running[task["id"]] = step
             yield AddableDict(step={**step, "state": "started"})
             return
+        del self._running[task["id"]]
         if task["error"]:
             return
         result = task["result"]

@@ -10,6 +10,7 @@ from langgraph.types import Overwrite
 
 from adaptive_rag.state import Decision, TraceRecord
 from adaptive_rag.text.redaction import redact
+from adaptive_rag.text.visible import visible
 
 # Maximum number of characters of a question or a query in a line.
 LONGEST = 80
@@ -32,11 +33,11 @@ def log_record(record: TraceRecord, update: Mapping[str, Any]) -> None:
     logger = logging.getLogger(f"adaptive_rag.{record['step']}")
     if not logger.isEnabledFor(logging.INFO):
         return
-    logger.info("%s", redact(" · ".join(_facts(record, update))))
+    logger.info("%s", _one_line(redact(" · ".join(_facts(record, update)))))
     if logger.isEnabledFor(logging.DEBUG):
         for candidate in record.get("candidates", [])[:SCORED]:
             scores = " ".join(f"{name} {value:.3f}" for name, value in candidate["scores"].items())
-            logger.debug("%s: %s", candidate["id"], scores)
+            logger.debug("%s: %s", _one_line(candidate["id"]), scores)
 
 
 def _facts(record: TraceRecord, update: Mapping[str, Any]) -> list[str]:
@@ -67,6 +68,11 @@ def _choice(decision: Decision) -> str:
     text = ", ".join(map(str, chosen)) if isinstance(chosen, list) else str(chosen)
     is_shown = len(text.split()) <= MOST_WORDS and decision["what"] not in QUOTING
     return f"{decision['what']} {text}" if is_shown else decision["what"]
+
+
+def _one_line(text: str) -> str:
+    """Return a text without what could imitate another line or control a terminal."""
+    return visible(" ".join(text.split()))
 
 
 def _cut(text: str) -> str:

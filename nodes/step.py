@@ -42,10 +42,14 @@ ELSEWHERE = "the server's log says why"
 
 
 class Step(Runnable[Any, Update]):
-    """A node that is written once and runs sync or async; only the loop that drives its generator differs.
+    """A node, made from a function that returns its update or from a generator that also yields requests.
 
-    The graph calls it, and has already opened a run with the node's name. Unlike a `RunnableLambda`, it does
-    not open a second run inside, which would cost as much as a short step and add nothing to a trace.
+    The update's key `record` (part of a TraceRecord) is completed with the update's queries and the
+    measurements, and appended to `trace`. `custom` emits the start and end of each step. Sync and async
+    differ only in the loop that drives the generator.
+
+    The graph has already opened a run with the node's name. Unlike a `RunnableLambda`, a step does not open a
+    second one, which would cost as much as a short step and add nothing to a trace.
     """
 
     name: str
@@ -89,13 +93,7 @@ class Step(Runnable[Any, Update]):
             yield _Run(self.name, partial(self._function, state, runtime), state, earlier, left_out)
 
 
-def step(function: NodeFunction) -> Step:
-    """Make a node from a function that returns its update, or from a generator that also yields requests.
-
-    The update's key `record` (part of a TraceRecord) is completed with the update's queries and the
-    measurements, and appended to `trace`. `custom` emits the start and end of each step.
-    """
-    return Step(function)
+step = Step
 
 
 def question_deadline(
@@ -206,6 +204,7 @@ class _Run:
             calls=limits.max_llm_calls - sum(record.get("calls", 0) for record in records),
             seconds=self._question_started + limits.deadline_s - time.time(),
             asked=sum(len(record.get("asked", ())) for record in records),
+            spent=sum(record.get("calls", 0) for record in records if record["step"] != "classify"),
             branches=1 if self._name == "generate" else 1 + len(alternatives),
             unreachable=any(record.get("unreachable") for record in records),
         )

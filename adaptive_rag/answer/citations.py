@@ -193,8 +193,12 @@ def cite(
     return list(citations.values())
 
 
-def support(claim: Claim, vector: Vectors, document: Candidate, sentences: Sentences) -> Vectors:
-    """Score how well each sentence of a document supports a claim; shape (sentences,)."""
+def _closest_span(
+    claim: Claim, vector: Vectors, document: Candidate, sentences: Sentences
+) -> tuple[int, int]:
+    """Return the span of the sentence that supports a claim best; without sentences, the whole document."""
+    if not len(sentences.spans):
+        return document["start"], document["end"]
     claim_terms = set(terms(plain(claim.text)))
     # The model read the plain text, but spans refer to the document's own text.
     shares = [
@@ -202,16 +206,7 @@ def support(claim: Claim, vector: Vectors, document: Candidate, sentences: Sente
         for start, end in sentences.spans.tolist()
     ]
     scores = MEANING * cosines(sentences.vectors, vector[None])[:, 0] + WORDS * np.array(shares)
-    return np.asarray(scores, dtype=np.float32)
-
-
-def _closest_span(
-    claim: Claim, vector: Vectors, document: Candidate, sentences: Sentences
-) -> tuple[int, int]:
-    """Return the span of the sentence that supports a claim best; without sentences, the whole document."""
-    if not len(sentences.spans):
-        return document["start"], document["end"]
-    start, end = sentences.spans[int(np.argmax(support(claim, vector, document, sentences)))]
+    start, end = sentences.spans[int(np.argmax(scores.astype(np.float32)))]
     return max(int(start), document["start"]), min(int(end), document["end"])
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from itertools import takewhile
 
 from adaptive_rag.answer.claims import NEAR, CitedSentences, Token, contains_form, number_unit, retells
 from adaptive_rag.answer.word_lists import MONTHS, UNITS, WEEKDAYS
@@ -10,6 +11,8 @@ from adaptive_rag.answer.word_lists import MONTHS, UNITS, WEEKDAYS
 # A name is misplaced where another name's sentence has this many more of the words that the claim says about
 # it. One word more may be chance (the train half of `benchmarks.grounding`).
 MORE_WORDS = 2
+# Number of words on either side of a word that are compared.
+COMPARED = 20
 
 
 def exchanged_words(claim: Sequence[Token], evidence: CitedSentences) -> str:
@@ -21,34 +24,55 @@ def exchanged_words(claim: Sequence[Token], evidence: CitedSentences) -> str:
     """
     words = [token for token in claim if token.is_content]
     keys = {token.key for token in words}
-    sentences = [[token for token in sentence if token.is_content] for sentence in evidence.sentences]
     for index, token in enumerate(words):
         if not token.is_statement or token.key not in evidence.keys:
             continue
-        neighbours = {t.key for t in [*words[max(0, index - 1) : index], *words[index + 1 : index + 2]]}
         own_matches, best_matches, replaced = 0, 0, ""
-        for sentence in sentences:
-            for place, other in enumerate(sentence):
-                occurs_in_claim = other.key in keys
-                reach = 1 if occurs_in_claim and other.key != token.key else NEAR
-                near = {t.key for t in sentence[max(0, place - reach) : place + reach + 1]}
-                left = _common_start(words[:index][::-1], sentence[:place][::-1])
-                right = _common_start(words[index + 1 :], sentence[place + 1 :])
-                matches = left + right
-                if other.key == token.key:
-                    own_matches = max(own_matches, matches, bool(neighbours & near))
-                    continue
-                if matches <= best_matches or token.key in near:
-                    continue
-                if not occurs_in_claim and not _is_same_kind_of_word(token, other):
-                    continue
-                if (left and right) or (
-                    not occurs_in_claim and _is_at_same_end(words, index, sentence, place, matches)
-                ):
-                    best_matches, replaced = matches, other.raw
+        for number, place in _places_to_compare(words, index, evidence):
+            sentence = evidence.content[number]
+            other = sentence[place]
+            occurs_in_claim = other.key in keys
+            reach = 1 if occurs_in_claim and other.key != token.key else NEAR
+            near = {t.key for t in sentence[max(0, place - reach) : place + reach + 1]}
+            left = _common_start(_before(words, index), _before(sentence, place))
+            right = _common_start(_after(words, index), _after(sentence, place))
+            matches = left + right
+            if other.key == token.key:
+                neighbours = {t.key for t in (*_before(words, index)[:1], *_after(words, index)[:1])}
+                own_matches = max(own_matches, matches, bool(neighbours & near))
+                continue
+            if matches <= best_matches or token.key in near:
+                continue
+            if not occurs_in_claim and not _is_same_kind_of_word(token, other):
+                continue
+            if (left and right) or (
+                not occurs_in_claim and _is_at_same_end(words, index, sentence, place, matches)
+            ):
+                best_matches, replaced = matches, other.raw
         if replaced and ((own_matches == 0 and _is_name(token)) or best_matches - own_matches >= NEAR):
             return f"the passages have {replaced} where it has {token.raw}"
     return ""
+
+
+def _places_to_compare(words: Sequence[Token], index: int, evidence: CitedSentences) -> list[tuple[int, int]]:
+    """Return where the sentences have a word of the claim itself, or one beside the claim's neighbours."""
+    neighbours = [(1, t) for t in _before(words, index)[:1]] + [(-1, t) for t in _after(words, index)[:1]]
+    beside = {
+        (number, place + step)
+        for step, neighbour in neighbours
+        for number, place in evidence.places.get(neighbour.key, ())
+        if 0 <= place + step < len(evidence.content[number])
+    }
+    return sorted(beside.union(evidence.places.get(words[index].key, ())))
+
+
+def _before(words: Sequence[Token], index: int) -> Sequence[Token]:
+    """Return the words before a word, the nearest first."""
+    return words[max(0, index - COMPARED) : index][::-1]
+
+
+def _after(words: Sequence[Token], index: int) -> Sequence[Token]:
+    return words[index + 1 : index + 1 + COMPARED]
 
 
 def _is_at_same_end(
@@ -137,27 +161,33 @@ def put_elsewhere(claim: Sequence[Token], evidence: CitedSentences) -> str:
     An example is "Josiah Thorne points out that ..." for "Ruth Ellery points out that ..."; in a table, the
     value of another row in the same column.
     """
-    for index, token in enumerate(claim):
-        kind = _kind(claim, index, evidence.names)
+    kinds = [_kind(claim, index, evidence.names) for index in range(len(claim))]
+    for index, (token, kind) in enumerate(zip(claim, kinds, strict=True)):
         if not kind or token.key not in evidence.stated or evidence.is_from_user(claim, index):
             continue
-        if kind == "name" and index and _kind(claim, index - 1, evidence.names) == kind:
+        if kind == "name" and index and kinds[index - 1] == kind:
             continue  # the second word of a name, such as "Ellery" in "Ruth Ellery"
-        if rival := _find_rival(claim, index, kind, evidence):
+        if rival := _find_rival(claim, index, kinds, evidence):
             return f"the passages have {rival} where it has {token.raw}"
     return ""
 
 
-def _find_rival(claim: Sequence[Token], index: int, kind: str, evidence: CitedSentences) -> str:
+def _find_rival(claim: Sequence[Token], index: int, kinds: Sequence[str], evidence: CitedSentences) -> str:
     """Return the token in another sentence that has more of what the claim says about a token."""
-    names = evidence.names
-    own_keys = _keys_of(claim, index, kind, names)
+    kind, own_keys = kinds[index], {claim[index].key}
+    if kind == "name":  # with its following words
+        own_keys = {
+            t.key
+            for t, _ in takewhile(
+                lambda pair: pair[1] == kind, zip(claim[index:], kinds[index:], strict=True)
+            )
+        }
     own_statements = [statement for statement in evidence.statements if own_keys & statement.keys]
     context = {t.key for t in claim if (t.is_statement or t.is_number) and t.key not in own_keys}
     covers = [context & statement.keys for statement in own_statements]
     all_covered = set().union(*covers)
     # Statements with another name of the claim are about that name, and are skipped.
-    other_names = {t.key for i, t in enumerate(claim) if kind == _kind(claim, i, names) == "name"}
+    other_names = {t.key for t, k in zip(claim, kinds, strict=True) if kind == k == "name"}
     no_rivals = {token.key for token in claim}
     if kind == "name":
         no_rivals = no_rivals.union(*(statement.keys for statement in own_statements))
@@ -171,17 +201,11 @@ def _find_rival(claim: Sequence[Token], index: int, kind: str, evidence: CitedSe
         ):
             continue
         for place, rival in enumerate(statement.tokens):
-            if rival.key not in no_rivals and _is_same_kind(kind, _kind(statement.tokens, place, names)):
+            if rival.key not in no_rivals and _is_same_kind(
+                kind, _kind(statement.tokens, place, evidence.names)
+            ):
                 return rival.raw
     return ""
-
-
-def _keys_of(claim: Sequence[Token], index: int, kind: str, names: Collection[str]) -> set[str]:
-    """Return the key of a token; for a name, also the keys of its following words."""
-    end = index + 1
-    while kind == "name" and end < len(claim) and _kind(claim, end, names) == kind:
-        end += 1
-    return {token.key for token in claim[index:end]}
 
 
 def _kind(tokens: Sequence[Token], index: int, names: Collection[str]) -> str:

@@ -12,8 +12,9 @@ from adaptive_rag.answer.word_lists import ANTONYMS, HARMLESS, HEDGES, INDIRECT_
 
 # Remarks about what the user said themselves need no passage: ", which you say you are not".
 _ABOUT_USER = re.compile(
-    r"[^,:;]*\byou (?:have |had )?(?:say|said|speak|spoke|mention|mentioned|told|wrote|asked)\b[^,:;]*"
+    r"\byou (?:have |had )?(?:say|said|speak|spoke|mention|mentioned|told|wrote|asked)\b"
 )
+_REMARK = re.compile(r"[^,:;]++")
 # In "at all", "at most five" and "the most likely", the second word is no quantifier.
 _NO_SCOPE = {("at", "all"), ("at", "most"), ("the", "most")}
 _ANTONYM_WORDS = {word for pair in ANTONYMS for words in pair for word in words}
@@ -28,7 +29,7 @@ def find_fault(text: str, evidence: CitedSentences, is_supported: Callable[[], b
 
     A claim in other words than the evidence may say the same, so `is_supported` is asked.
     """
-    claim = read_tokens(_ABOUT_USER.sub("", text))
+    claim = read_tokens(_REMARK.sub(lambda part: "" if _ABOUT_USER.search(part[0]) else part[0], text))
     sentences = evidence.covering(claim)
     return (
         foreign_numbers(claim, evidence)
@@ -165,15 +166,19 @@ def _is_emphasis(claim: Sequence[Token], index: int) -> bool:
         return not following or following[0].word in ("that", "this")
     if word == "only":
         return any(t.is_number or t.word in _CONDITIONS for t in following)
+    if word != "most":
+        return False
     numbers = [float(t.key) for t in claim if t.is_number and t.key.replace(".", "", 1).isdigit()]
-    return word == "most" and (not following or any(b < 2 * a < 2 * b for a in numbers for b in numbers))
+    return not following or any(b < 2 * a < 2 * b for a in numbers for b in numbers)
 
 
 def _lost_hedge(claim: Sequence[Token], sentence: Sequence[Token]) -> str:
     """Describe a word like "usually" before a word of the claim, which the claim leaves out."""
     claim_keys = {token.key for token in claim}
     for i, token in enumerate(sentence):
-        hedged = [t.key for t in sentence[i + 1 :] if t.is_content][:1]
-        if token.word in HEDGES and claim_keys.intersection(hedged):
+        if token.word not in HEDGES:
+            continue
+        hedged = next((t.key for t in sentence[i + 1 :] if t.is_content), None)
+        if hedged in claim_keys:
             return f"the passages say {token.word!r}"
     return ""

@@ -56,7 +56,7 @@ class Token:
     is_number: bool
     is_first: bool  # whether it begins the text or follows a colon, where any word may have a capital
 
-    @property
+    @cached_property
     def word(self) -> str:
         """Return the word in lower case."""
         return self.raw.lower()
@@ -66,7 +66,7 @@ class Token:
         """Return whether it is a word like "not", "without" or "doesn't"."""
         return self.word in DENIALS or self.word.endswith("n't")
 
-    @property
+    @cached_property
     def is_content(self) -> bool:
         """Return whether it is a content word or a number."""
         is_stop_word = bool({self.word, self.word.partition("'")[0]} & STOP_WORDS)
@@ -189,6 +189,20 @@ class CitedSentences:
     asked: list[Token]  # the question and the user's situation
 
     @cached_property
+    def content(self) -> list[list[Token]]:
+        """Return the content words of each sentence."""
+        return [[token for token in sentence if token.is_content] for sentence in self.sentences]
+
+    @cached_property
+    def places(self) -> dict[str, list[tuple[int, int]]]:
+        """Return by key where each content word occurs: the sentence's number, and the place in `content`."""
+        places: dict[str, list[tuple[int, int]]] = {}
+        for number, words in enumerate(self.content):
+            for place, token in enumerate(words):
+                places.setdefault(token.key, []).append((number, place))
+        return places
+
+    @cached_property
     def keys(self) -> set[str]:
         """Return the keys of all words that a claim may contain."""
         return {token.key for sentence in self.sentences for token in sentence} | self.known
@@ -246,6 +260,5 @@ def contains_form(keys: Collection[str], key: str) -> bool:
 
 
 def _share_root(one: str, other: str) -> bool:
-    differences = (i for i, (a, b) in enumerate(zip(one, other, strict=False)) if a != b)
-    shared = next(differences, min(len(one), len(other)))
-    return shared >= 4 and shared >= max(len(one), len(other)) - 3
+    length = max(4, len(one) - 3, len(other) - 3)
+    return len(one) >= length and one[:length] == other[:length]

@@ -11,7 +11,7 @@ _END = re.compile(r"[.!…][\"'”’)\]»*_]*(?:\s*\[\d+\])*$|[.!]$")
 _STARTS_WITH_WORD = re.compile(r"^[\"'“‘(\[|*_`]*[^\W_]")
 # A line of a table of contents: "Storms ...... 12", "Chapter 3 Tides", "2.1 Warning levels"
 _CONTENTS = re.compile(
-    r"(?:\.\s?){4,}|(?:…|\.{2,})\s*\d*\s*$|^\s*(?:chapter|section|part)\s+[\dIVXLC]+\b.{0,60}$|"
+    r"(?:\.\s?){4,}|(?:…|\.{2,})\s*+\d*+\s*+$|^\s*(?:chapter|section|part)\s+[\dIVXLC]+\b.{0,60}$|"
     r"^(?:\d+\s+)?\d+(?:\.\d+)+\s+[A-Z][^.!?]*$",
     re.IGNORECASE,
 )
@@ -72,7 +72,7 @@ def grade(text: str, *, in_list: bool = False, begins: bool = False) -> float:
     if len(words) < 8 and capitalised == sum(len(word) > 2 for word in words) > 1:
         return 0.2  # "The School of Pythagoras.": a running head
     is_shouted = sum(word.isupper() and len(word) > 1 for word in words) > 0.6 * len(words)
-    has_shouted_label = re.match(r"[A-Z]{3,}[A-Z. ]*:", opening)
+    has_shouted_label = re.match(r"[A-Z]{3}[A-Z. ]*:", opening)
     if is_cut or is_shouted or has_shouted_label or not _STARTS_WITH_WORD.match(text):
         return 0.2
     if max(map(len, words)) > 25:

@@ -23,15 +23,13 @@ def ask(requests: Sequence[Request[Any]], context: Context, budget: Budget) -> l
         ConfigurationError: a model cannot be opened, or the server refuses its key or does not know it.
     """
     reasons = refusals(requests, context, budget)
-    granted = _granted(requests, reasons)
-    return _merge_replies(reasons, call_all(granted, context, budget) if granted else [])
+    return _merge_replies(reasons, call_all(_granted(requests, reasons), context, budget))
 
 
 async def aask(requests: Sequence[Request[Any]], context: Context, budget: Budget) -> list[Reply[Any]]:
     """Do what `ask` does without a thread that waits while a model works."""
     reasons = refusals(requests, context, budget)
-    granted = _granted(requests, reasons)
-    return _merge_replies(reasons, await acall_all(granted, context, budget) if granted else [])
+    return _merge_replies(reasons, await acall_all(_granted(requests, reasons), context, budget))
 
 
 def find_failures(trace: Sequence[TraceRecord]) -> list[StandIn]:

@@ -21,6 +21,8 @@ class Budget:
     asked: int = 0
     # strategies that run in parallel and share these calls
     branches: int = 1
+    # calls that this branch has made since `classify`
+    spent: int = 0
     # the model did not respond earlier in this question
     unreachable: bool = False
 
@@ -52,6 +54,10 @@ class Ledger:
 
 
 def open_ledger(budget: Budget) -> Ledger:
-    """Return a ledger for one round of requests; strategies that run in parallel get equal shares."""
+    """Return a ledger for one round of requests.
+
+    Strategies that run in parallel have equal shares of what was left when they began.
+    """
     reserved = min(1, budget.calls)
-    return Ledger((budget.calls - reserved) // budget.branches + reserved, reserved)
+    share = (budget.calls + budget.spent - reserved) // budget.branches
+    return Ledger(max(0, share - budget.spent) + reserved, reserved)

@@ -17,7 +17,7 @@ from langgraph.constants import TAG_NOSTREAM
 
 from adaptive_rag.context import Context
 from adaptive_rag.llm.budget import Budget, Ledger, open_ledger
-from adaptive_rag.llm.exchange import Action, GivenUp, Pause, Spending, converse
+from adaptive_rag.llm.exchange import Action, GivenUp, Spending, converse
 from adaptive_rag.llm.receive import Draft, receive
 from adaptive_rag.llm.request import Reply, Request, asking_step
 from adaptive_rag.llm.structured import bind_schema
@@ -101,15 +101,19 @@ class _ExchangeRun:
         return future.result()
 
     async def areply(self) -> Reply[Any]:
-        """Wait for the model on the event loop and read its replies in a thread; a cancellation ends both."""
+        """Wait for the model on the event loop; make prompts and read replies in threads.
+
+        A cancellation ends both.
+        """
         asking_step.set(self._request.step)
+        outcome: object = None
         try:
             async with asyncio.timeout(self._seconds_left()):
-                action = self._next(None)
-                while not isinstance(action, Reply):
-                    outcome = await self._ado(action)
+                while True:
                     action = await _in_thread(partial(self._next, outcome))
-                return action
+                    if isinstance(action, Reply):
+                        return action
+                    outcome = await self._ado(action)
         except TimeoutError:
             return self._timed_out()
         finally:
@@ -146,8 +150,8 @@ class _ExchangeRun:
     def _do(self, action: Action) -> object:
         """Run an action; return the model's message or draft, or the error it raised; None after a pause."""
         try:
-            if isinstance(action, Pause):
-                self.abandoned.wait(action.seconds)
+            if isinstance(action, float):
+                self.abandoned.wait(action)
                 return None
             if action.method is not None:
                 bound = bind_schema(self._model, action.schema, action.method)
@@ -162,8 +166,8 @@ class _ExchangeRun:
 
     async def _ado(self, action: Action) -> object:
         try:
-            if isinstance(action, Pause):
-                await asyncio.sleep(action.seconds)
+            if isinstance(action, float):
+                await asyncio.sleep(action)
                 return None
             if not _is_asynchronous(type(self._model), streamed=action.method is None):
                 return await _in_thread(partial(self._do, action))

@@ -19,7 +19,6 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from pydantic import BaseModel, ValidationError
 
 from adaptive_rag.context import Context
-from adaptive_rag.context.groups import StepName
 from adaptive_rag.errors import AdaptiveRAGError
 from adaptive_rag.llm.budget import Ledger
 from adaptive_rag.llm.faults import Fault, fault_of
@@ -49,14 +48,8 @@ class Call:
     schema: dict[str, Any]
 
 
-@dataclass(frozen=True)
-class Pause:
-    """Wait for these seconds."""
-
-    seconds: float
-
-
-Action: TypeAlias = Call | Pause
+# A call, or the seconds of a pause.
+Action: TypeAlias = Call | float
 
 
 class GivenUp(Exception):
@@ -73,11 +66,6 @@ class Spending:
     notes: list[str] = field(default_factory=list)
     cut: str = ""
     unreachable: bool = False
-
-    def note_fault(self, fault: Fault) -> None:
-        """Note why a call failed, and whether the model could not be reached."""
-        self.notes.append(fault.text)
-        self.unreachable = fault.passing
 
     def spent(self) -> dict[str, Any]:
         """Return what was spent as fields of a `Reply`."""
@@ -113,11 +101,15 @@ def converse(
             fault = fault_of(error, model)
             if method not in (None, METHODS[-1]) and fault.refuses_form:
                 refused_methods.append(method)
+                if fault.names_form:
+                    # Counts even if no call is left for a method that the server accepts.
+                    remember_refusals(model, refused_methods[-1:])
                 spending.notes.append(f"{method} is not supported: {fault.text}")
                 method = strictest_method(model, refused_methods)
                 continue
             fault.raise_if_misconfigured(error)
-            spending.note_fault(fault)
+            spending.notes.append(fault.text)
+            spending.unreachable = fault.passing
             if fault.kind == "too long" and request.shortened and reply_failures < REPLY_RETRIES:
                 reply_failures += 1
                 request = request.shortened()
@@ -132,7 +124,7 @@ def converse(
         _add_reply(reply, model, context, spending)
         try:
             result = read_reply(request, reply)
-            _refuse_echo(request.step, result, prompts)
+            _refuse_echo(request, result, prompts)
         except ValueError as error:
             if request.otherwise is not None:
                 return Reply(result=request.otherwise, **spending.spent())
@@ -162,7 +154,7 @@ def read_reply(request: Request[Any], reply: AIMessage) -> BaseModel:
     if request.free_text:
         if not (text := reply.text.strip()):
             raise ValueError(_describe_empty(reply))
-        return _apply_check(request, request.schema(text=text, message_id=reply.id))
+        return _validate(request, {"text": text, "message_id": reply.id})
     text = form_text(reply.text)
     values: list[Any] = [call["args"] for call in reply.tool_calls]
     values += json_values(text)[:MAX_VALUES]
@@ -175,8 +167,7 @@ def read_reply(request: Request[Any], reply: AIMessage) -> BaseModel:
     for value in values:
         try:
             value = storable(value)
-            fields = request.read(value) if request.read else value
-            return _apply_check(request, request.schema.model_validate(fields))
+            return _validate(request, request.read(value) if request.read else value)
         except ValidationError as error:
             problems.append(
                 "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors()[:3])
@@ -186,23 +177,38 @@ def read_reply(request: Request[Any], reply: AIMessage) -> BaseModel:
     raise ValueError(problems[0])
 
 
-def _refuse_echo(step: StepName, result: BaseModel, folder: str | None) -> None:
+def _validate(request: Request[Any], fields: Any) -> BaseModel:
+    result: BaseModel = request.schema.model_validate(fields)
+    checked: BaseModel = request.check(result) if request.check else result
+    return checked
+
+
+def _refuse_echo(request: Request[Any], result: BaseModel, folder: str | None) -> None:
     """Refuse texts that are copied from the prompt, as small models do with its examples and placeholders.
 
+    What the user wrote may stand in the prompt by chance, such as "I run a bakery."
+
     Raises:
-        ValueError: a text of the result is part of the prompt.
+        ValueError: a text of the result is part of the prompt, and not of the values that fill it.
     """
-    if step in ("classify", "generate"):
+    if request.step in ("classify", "generate"):
         return
-    prompt = load_prompt(step, folder).casefold()
+    prompt = load_prompt(request.step, folder).casefold()
     properties = _full_schema(type(result))["properties"]
     for name, value in result.model_dump().items():
         # A value that the form offers, such as "for", is supposed to be copied.
         if "enum" in properties[name].get("items", {}):
             continue
         for text in value if isinstance(value, list) else [value]:
-            if isinstance(text, str) and text and (text.casefold() in prompt or not re.search(r"\w", text)):
+            if not isinstance(text, str) or not text:
+                continue
+            is_copied = text.casefold() in prompt and text.casefold() not in _values_of(request)
+            if is_copied or not re.search(r"\w", text):
                 raise ValueError(f"{text[:80]!r} is copied from the instructions; write your own")
+
+
+def _values_of(request: Request[Any]) -> str:
+    return "\n".join(request.values().values()).casefold()
 
 
 def wire_schema(schema: type[BaseModel], bounds: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
@@ -232,11 +238,6 @@ def wire_schema(schema: type[BaseModel], bounds: Mapping[str, dict[str, Any]]) -
 @cache
 def _full_schema(schema: type[BaseModel]) -> dict[str, Any]:
     return schema.model_json_schema()
-
-
-def _apply_check(request: Request[Any], result: BaseModel) -> BaseModel:
-    checked: BaseModel = request.check(result) if request.check else result
-    return checked
 
 
 def _is_only_json(text: str) -> bool:
@@ -270,8 +271,8 @@ def _add_reply(reply: AIMessage, model: BaseChatModel, context: Context, spendin
         spending.cost = (spending.cost or 0.0) + price
 
 
-def _pause(fault: Fault, failures: int, seconds_left: float) -> Pause:
-    """Return the pause before the call is repeated.
+def _pause(fault: Fault, failures: int, seconds_left: float) -> float:
+    """Return the seconds to wait before the call is repeated.
 
     Raises:
         GivenUp: a repetition is of no use, or there is no time for one.
@@ -279,12 +280,12 @@ def _pause(fault: Fault, failures: int, seconds_left: float) -> Pause:
     if not fault.passing or failures == SERVER_RETRIES:
         raise GivenUp(fault.text)
     # Random, so that questions that failed at the same time do not retry at the same time.
-    pause = BACKOFF * 2**failures * random.uniform(0.75, 1.25)
+    pause: float = BACKOFF * 2**failures * random.uniform(0.75, 1.25)
     if fault.retry_after is not None:
         pause = fault.retry_after
     if pause >= seconds_left:
         raise GivenUp(f"{fault.text}; it asks to wait for {pause:.0f} s, longer than is left")
-    return Pause(pause)
+    return pause
 
 
 def _describe_empty(reply: AIMessage) -> str:

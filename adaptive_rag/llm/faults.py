@@ -72,6 +72,8 @@ class Fault:
     retry_after: float | None = None
     # whether the server may accept the request if the form is requested by another method
     refuses_form: bool = False
+    # whether its message is about that form
+    names_form: bool = False
 
     @property
     def passing(self) -> bool:
@@ -123,8 +125,9 @@ def fault_of(error: Exception, model: BaseChatModel) -> Fault:
         kind = "server"
     if kind is None:
         kind = "connection" if _TRANSPORT.search(type(error).__name__) else "other"
-    refuses_form = kind == "unsupported" or (kind == "unknown model" and bool(_FEATURE.search(full_text)))
-    return Fault(kind, text, model_name(model), _retry_after(error), refuses_form)
+    names_form = kind in ("unsupported", "unknown model") and bool(_FEATURE.search(full_text))
+    refuses_form = kind == "unsupported" or names_form
+    return Fault(kind, text, model_name(model), _retry_after(error), refuses_form, names_form)
 
 
 def _status(error: Exception) -> int | None:

@@ -27,7 +27,7 @@ _NAMED = re.compile(r"(?:passage|document|doc|source)s?\s*+#?\s*+(\d{1,4})|\[\s*
 
 # Keys under which models write the number of a passage, and its score.
 _NUMBER_KEYS = ("passage", "index", "id", "n", "number", "document")
-_SCORE_KEYS = ("score", "relevance", "rating", "value", "points")
+_SCORE_KEYS = ("score", "scores", "relevance", "rating", "value", "points")
 
 
 def read_scores(value: Any, n: int) -> list[float]:
@@ -39,7 +39,7 @@ def read_scores(value: Any, n: int) -> list[float]:
         lists = [item for item in value.values() if isinstance(item, list | dict)]
         if len(lists) == 1:
             return read_scores(lists[0], n)
-        pairs = list(value.items())
+        pairs = [_parse_entry(value, 1)] if n == 1 else list(value.items())
     elif isinstance(value, Sequence):
         pairs = [_parse_entry(item, position) for position, item in enumerate(value, start=1)]
     else:

@@ -145,24 +145,17 @@ def labelled(text: str, *labels: str) -> dict[str, str]:
     return {match["label"].lower(): match["value"].strip("*_ \t\r") for match in pattern.finditer(text)}
 
 
-def single_line(text: str, what: str) -> str:
-    """Return a text that consists of one line."""
-    lines = [line for line in text.splitlines() if line.strip()]
-    if len(lines) != 1:
-        raise ValueError(f"expected one line with the {what}, got {len(lines)}")
-    return one_text(lines[0], what)
-
-
 def text_in(value: Any, what: str, *names: str) -> str:
     """Return a text: from a form, under one of the names, from a labelled line, or from the only line."""
     if isinstance(value, Mapping):
         return one_text(pick(value, *names), what)
     if not isinstance(value, str):
         return one_text(value, what)
-    labelled_texts = labelled(value, *(name.replace("_", " ") for name in names))
-    if not labelled_texts:
-        return single_line(value, what)
-    return one_text(list(labelled_texts.values())[-1], what)
+    found = list(labelled(value, *(name.replace("_", " ") for name in names)).values())
+    lines = found[-1:] or [line for line in value.splitlines() if line.strip()]
+    if len(lines) != 1:
+        raise ValueError(f"expected one line with the {what}, got {len(lines)}")
+    return one_text(lines[0], what)
 
 
 def texts(value: Any, what: str) -> list[str]:

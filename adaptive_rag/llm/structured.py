@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import threading
 from collections.abc import Collection
 from functools import lru_cache
 from typing import Any, Literal
@@ -18,7 +17,6 @@ Method = Literal["json_schema", "function_calling", "plain"]
 METHODS: tuple[Method, ...] = ("json_schema", "function_calling", "plain")
 
 _refused: dict[str, set[Method]] = {}
-_lock = threading.Lock()
 
 
 def strictest_method(model: BaseChatModel, failed: Collection[Method] = ()) -> Method:
@@ -32,9 +30,7 @@ def remember_refusals(model: BaseChatModel, methods: Collection[Method]) -> None
 
     The answer shows that it refused the methods and not the request, as a content filter does.
     """
-    if methods:
-        with _lock:
-            _refused.setdefault(_name(model), set()).update(methods)
+    _refused.setdefault(_name(model), set()).update(methods)
 
 
 def bind_schema(model: BaseChatModel, schema: dict[str, Any], method: Method) -> Runnable[Any, Any]:

@@ -1,3 +1,6 @@
+import random
+import time
+
 import pytest
 
 from adaptive_rag.answer.check import ShownPassages, ground, review_draft
@@ -259,6 +262,11 @@ HOMES = "How many homes does it protect?"
         (HOMES, "I don't have enough information to answer that [1].", UNKNOWN),
         (HOMES, "There is not enough context. Walls protect homes.", UNKNOWN),
         (HOMES, "Das steht nicht in den Dokumenten.", UNKNOWN),
+        (HOMES, "I do not know the answer to this.", UNKNOWN),
+        (HOMES, "The passages do not mention the number of homes.", UNKNOWN),
+        (HOMES, "The provided context doesn't contain this information.", UNKNOWN),
+        (HOMES, "Unfortunately, there is no information about this in the documents.", UNKNOWN),
+        (HOMES, "I cannot answer this from the passages.", UNKNOWN),
         (
             HOMES,
             "It protects 1,162 homes. The passages do not say how old they are.",
@@ -311,6 +319,18 @@ def test_a_marker_of_what_claims_nothing_has_its_citation_too():
         vectors,
     )
     assert {citation["marker"] for citation in review.citations} == {1, 2}
+
+
+SYLLABLES = ("bar", "del", "fin", "gor", "hul", "kan", "lem", "mis", "nor", "pul")
+
+
+def test_a_claim_without_an_end_is_compared_in_time():
+    chosen = random.Random(1)
+    names = [f"{one}{two}{three}" for one in SYLLABLES for two in SYLLABLES for three in "klmnrst"]
+    claim, text = (" ".join(chosen.choices(names, k=n)) for n in (1600, 1200))
+    started = time.process_time()
+    review_draft(f"{claim} [1].", request("What is it?", [candidate(text)]), vectors)
+    assert time.process_time() - started < 8
 
 
 def test_the_unsupported_sentences_are_listed_with_their_reasons():

@@ -30,25 +30,11 @@ def marker(town):
     return number_of(output, "2,340 metres")
 
 
-def test_citations_carry_the_quoted_sentence_and_its_place(town, marker):
-    output, _ = answer(town, f"The sea wall of Saltmere is 2,340 metres long and 4.1 metres high [{marker}].")
-    [citation] = output["citations"]
-    assert citation["quote"] == "The sea wall of Saltmere is 2,340 metres long and 4.1 metres high."
-    assert citation["marker"] == marker
-    assert (output["grounding"], output["abstained"]) == (1.0, False)
-
-
 def test_unknown_markers_are_dropped_and_recorded(town, marker):
     output, _ = answer(town, f"The sea wall of Saltmere is 2,340 metres long [{marker}][9][77].")
     assert "[9]" not in output["answer"]
     assert "[77]" not in output["answer"]
     assert decisions(output, "markers dropped")[0]["chosen"] == [9, 77]
-
-
-def test_a_supported_sentence_without_a_marker_gets_one(town, marker):
-    output, _ = answer(town, "The sea wall of Saltmere is 2,340 metres long and 4.1 metres high.")
-    assert output["answer"].endswith(f"[{marker}]")
-    assert output["citations"][0]["marker"] == marker
 
 
 def test_an_answer_that_nothing_supports_is_replaced_by_the_extractive_one(town, marker):
@@ -65,29 +51,11 @@ def test_the_replacement_can_be_switched_off_and_the_answer_is_flagged(town):
     assert decisions(output, "unsupported")
 
 
-@pytest.mark.parametrize(
-    "reply",
-    [
-        "I don't know.",
-        "I do not know the answer to this.",
-        "The passages do not mention the length of the wall.",
-        "The provided context doesn't contain this information.",
-        "Unfortunately, there is no information about this in the documents.",
-        "I cannot answer this from the passages.",
-    ],
-)
-def test_a_model_that_does_not_know_makes_an_abstention(town, reply):
-    output, _ = answer(town, reply)
+def test_a_model_that_does_not_know_makes_an_abstention(town):
+    output, _ = answer(town, "I don't know.")
     assert output["abstained"] is True
     assert output["citations"] == []
     assert "do not contain" in output["answer"]
-
-
-def test_a_partial_answer_that_admits_a_gap_is_an_answer(town, marker):
-    reply = f"The sea wall of Saltmere is 2,340 metres long [{marker}]. The passages do not say who built it."
-    output, _ = answer(town, reply)
-    assert output["abstained"] is False
-    assert "2,340" in output["answer"]
 
 
 def test_pointwise_scores_are_asked_for_at_once_one_a_candidate(town):
@@ -121,6 +89,21 @@ def test_pointwise_scores_for_which_a_repeated_call_left_no_room_are_left_to_the
     assert model.skills == ["classify", "classify", "generate"]
     [rerank] = [record for record in output["trace"] if record["step"] == "rerank"]
     assert "exceed the 6 that are left" in rerank["stand_ins"][0]["reason"]
+
+
+@pytest.mark.parametrize("question", ["What do I do?", "When can I visit the library?"])
+def test_strategies_that_run_side_by_side_leave_the_last_call_to_the_answer(town, question):
+    bad = dict.fromkeys(("infer", "contextualize", "enhance"), "None")
+    model = ScriptedChatModel(script={**bad, "generate": "I don't know."})
+    settings = {
+        "models": {"steps": {*bad, "generate"}},
+        "routing": {"threshold": 1.0, "classify": "router"},
+        "retrieval": {"rewrites": "always"},
+        "budget": {"max_llm_calls": 5, "planned_calls": 10},
+    }
+    output = AdaptiveRAG(town, model=model, **settings).invoke(question)
+    assert {output["query_type"], *output["analysis"]["alternatives"]} == {"factual", "contextual"}
+    assert sorted(model.skills) == ["enhance", "enhance", "generate", "infer", "infer"]
 
 
 def test_what_the_model_scores_highest_comes_first(town):

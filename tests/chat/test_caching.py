@@ -42,6 +42,16 @@ async def test_a_repeated_question_makes_no_second_call(town, model, cache, path
     assert outputs[0]["citations"] == outputs[1]["citations"]
 
 
+def test_a_cached_step_ends_in_the_stream_too(town, cache):
+    rag = AdaptiveRAG(town, cache=cache, route="factual")
+    for cached in (False, True):
+        *chunks, output = rag.stream(QUESTION, steps=True)
+        steps = [chunk["step"] for chunk in chunks if "step" in chunk]
+        ended = {step["name"]: step["record"] for step in steps if step["state"] == "finished"}
+        assert ended.keys() == {step["name"] for step in steps if step["state"] == "started"}
+        assert ended["generate"] == output["trace"][-1] and ("rerank" in ended) is not cached
+
+
 @pytest.mark.parametrize(
     "change",
     [

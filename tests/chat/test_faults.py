@@ -42,14 +42,6 @@ def test_with_a_server_that_works_three_calls_in_two_rounds_make_the_answer(rag,
     assert sum(record.get("tokens", {}).get("input", 0) for record in output["trace"]) > 100
 
 
-def test_by_default_two_calls_make_the_answer_and_the_step_that_asks_nobody_is_named(town, server):
-    output = ask(AdaptiveRAG(town, model="openai:scripted", models={"base_url": server.url}))
-    assert "2,340 metres" in output["answer"]
-    assert reasons(output) == {"enhance": "models.steps leaves it to the local method"}
-    assert calls(output) == len(server.calls) == 2
-    assert sum(record.get("rounds", 0) for record in output["trace"]) == 2
-
-
 # behaviour -> what the trace says of it
 ABSORBED = {
     "500": "HTTP 500",

@@ -55,15 +55,6 @@ def test_every_strategy_runs_end_to_end_and_the_answer_streams(rag, kind):
     assert not any(record.get("unreachable") for record in trace)
 
 
-@pytest.mark.nightly
-def test_the_same_question_runs_on_the_asynchronous_path(rag):
-    import asyncio
-
-    output = asyncio.run(rag.ainvoke(QUESTIONS["opinion"], context={"route": "opinion"}))
-    assert output["answer"]
-    assert not any(record.get("unreachable") for record in output["trace"])
-
-
 @pytest.mark.parametrize("step", ["classify", "score"])
 def test_a_form_is_kept_by_constrained_output(local_url, step):  # noqa: F811
     from tests.llm.made import request_for

@@ -29,11 +29,40 @@ def refusal(request, together=1, **left):
     return refusals([request] * together, context(ScriptedChatModel()), budget(**left))[0]
 
 
-def test_by_default_two_requests_are_made_before_the_answer():
-    assert refusal("enhance", asked=0) == ""
-    assert refusal("score", asked=1) == ""
-    assert "planned" in refusal("score", asked=2)
-    assert refusal("generate", asked=2) == ""
+@pytest.mark.parametrize(
+    ("request_", "left", "reason"),
+    [
+        # by default, two requests are made before the answer
+        ("score", {"asked": 1}, ""),
+        ("score", {"asked": 2}, "planned"),
+        ("decompose", {"asked": 2}, "planned"),
+        ("generate", {"asked": 2}, ""),
+        # what a setting asks for is made beyond the plan
+        ("select", {"asked": 2}, ""),
+        (score(by_setting=True), {"asked": 2}, ""),
+        # scores of one passage each need calls for all of them, and one for the answer
+        (score(by_setting=True), {"together": 5, "calls": 6}, ""),
+        (score(by_setting=True), {"together": 6, "calls": 6}, "exceed"),
+        (
+            score(by_setting=True),
+            {"calls": 1},
+            "1 call at once and one for the answer exceed the 1 that is left",
+        ),
+        # strategies that run side by side ask once each
+        ("enhance", {"branches": 2}, ""),
+        ("enhance", {"branches": 2, "asked": 1}, "planned"),
+        ("score", {"branches": 2}, "two strategies"),
+        ("select", {"branches": 2}, "two strategies"),
+        # a model that did not respond is asked for the answer only
+        ("score", {"unreachable": True}, "did not respond"),
+        ("generate", {"unreachable": True}, ""),
+        ("generate", {"seconds": -1}, "deadline of 60 s"),
+        ("generate", {"calls": 0}, "budget of 3 calls"),
+    ],
+)
+def test_a_model_is_asked_within_the_plan_the_budget_and_the_deadline(request_, left, reason):
+    found = refusal(request_, **left)
+    assert reason in found if reason else not found
 
 
 def test_a_step_that_no_setting_names_goes_its_local_way_and_by_default_two_do():
@@ -45,42 +74,6 @@ def test_a_step_that_no_setting_names_goes_its_local_way_and_by_default_two_do()
     left = [step for step in STEPS if refusals([request_for(step)], settings, budget()) == [local]]
     # a selection is a setting of its own
     assert left == [step for step in STEPS if step not in ("select", "generate")]
-
-
-def test_what_a_setting_asks_for_is_made_beyond_the_plan():
-    assert refusal(score(by_setting=True), asked=2) == ""
-    assert refusal("select", asked=2) == ""
-    assert "planned" in refusal("decompose", asked=2)
-
-
-def test_scores_of_one_passage_each_need_room_for_all_of_them_and_the_answer():
-    assert refusal(score(by_setting=True), together=5, calls=6) == ""
-    assert "exceed" in refusal(score(by_setting=True), together=6, calls=6)
-    one_left = refusal(score(by_setting=True), calls=1)
-    assert one_left == "1 call at once and one for the answer exceed the 1 that is left"
-
-
-def test_strategies_that_run_side_by_side_ask_once_each():
-    assert refusal("enhance", branches=2) == ""
-    assert "two strategies" in refusal("score", branches=2, asked=0)
-    assert "two strategies" in refusal("select", branches=2, asked=0)
-    assert "planned" in refusal("enhance", branches=2, asked=1)
-
-
-def test_a_model_that_did_not_respond_is_asked_for_the_answer_only():
-    assert "did not respond" in refusal("score", unreachable=True)
-    assert refusal("generate", unreachable=True) == ""
-
-
-def test_a_passed_deadline_and_a_spent_budget_are_named():
-    assert "deadline of 60 s" in refusal("generate", seconds=-1)
-    assert "budget of 3 calls" in refusal("generate", calls=0)
-
-
-def test_the_reason_that_a_request_brings_along_comes_first():
-    request = replace(request_for("enhance"), locally_because="because")
-    assert refusals([request], context(ScriptedChatModel()), budget()) == ["because"]
-    assert refusals([request], context(None), budget()) == ["because"]
 
 
 def test_a_fast_model_alone_does_the_steps_before_the_answer_only():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from dataclasses import replace
 from typing import Literal
 
 import pytest
@@ -19,11 +20,9 @@ from adaptive_rag.answer.styles import FACTUAL_STYLE
 from adaptive_rag.llm import exchange as exchange_module
 from adaptive_rag.llm import structured
 from adaptive_rag.llm.ask import aask, ask
-from adaptive_rag.llm.request import Reply
 from adaptive_rag.rank.scoring import ask_to_score
 from adaptive_rag.rank.selection import ask_to_select
 from adaptive_rag.testing import ScriptedChatModel
-from adaptive_rag.text.phrases import say
 from tests.llm.made import QUESTION, budget, candidate, context, request_for
 
 pytestmark = pytest.mark.usefixtures("no_backoff")
@@ -55,11 +54,6 @@ async def test_tokens_and_calls_of_repetitions_are_counted():
     for [reply] in await both([request_for("enhance")], settings, budget()):
         assert reply.calls == 2
         assert reply.tokens["output"] == 1 + 3
-
-
-async def test_without_a_model_nothing_is_called_and_the_reply_says_so():
-    for [reply] in await both([request_for("enhance")], lambda: context(None), budget()):
-        assert reply == Reply(reason="no chat model is configured", phrase=say("no_model"))
 
 
 async def test_a_failure_is_not_waited_out_where_no_call_is_left(monkeypatch):
@@ -94,6 +88,20 @@ def test_a_form_counts_as_refused_only_where_the_same_request_gets_a_reply_witho
     [reply] = ask([request_for("enhance")], context(model), budget())
     assert (reply.result is None) is refuses_all
     assert structured.strictest_method(model) == method
+
+
+def test_a_form_whose_refusal_names_it_counts_even_if_no_call_is_left_for_another(monkeypatch):
+    monkeypatch.setattr(structured, "_refused", {})
+
+    class Refusing(Formed):
+        def _generate(self, *args, by_schema=False, **options):
+            if by_schema:
+                raise ModelInvalidRequestError("response_format is not supported")
+            return super()._generate(*args, **options)
+
+    model = Refusing()
+    replies = [ask([request_for("enhance")], context(model), budget(2))[0] for _ in range(2)]
+    assert [(reply.result is None, reply.calls) for reply in replies] == [(True, 1), (False, 1)]
 
 
 def test_an_error_of_any_other_kind_is_absorbed():
@@ -166,14 +174,23 @@ async def test_independent_requests_run_at_once_on_the_async_path():
 
 async def test_while_models_are_waited_for_no_thread_is_held():
     before = threading.active_count()
-    model = ScriptedChatModel(seconds=0.3)
-    work = [
-        asyncio.ensure_future(aask([request_for("enhance")], context(model), budget())) for _ in range(50)
-    ]
-    await asyncio.sleep(0.15)
-    assert len(model.asked) == 50
-    assert threading.active_count() - before <= 1
-    await asyncio.gather(*work)
+    model = ScriptedChatModel(seconds=3600)
+    settings = context(model), budget(seconds=7200)
+    work = [asyncio.ensure_future(aask([request_for("enhance")], *settings)) for _ in range(50)]
+    async with asyncio.timeout(60):
+        while len(model.asked) < 50 or threading.active_count() - before > 1:
+            await asyncio.sleep(0.005)
+    for task in work:
+        task.cancel()
+    await asyncio.wait(work)
+
+
+async def test_a_prompt_is_made_beside_the_event_loop():
+    made_in = []
+    asked = request_for("enhance")
+    watched = replace(asked, values=lambda: made_in.append(threading.current_thread()) or asked.values())
+    await aask([watched], context(ScriptedChatModel()), budget())
+    assert made_in and threading.current_thread() not in made_in
 
 
 async def cancel(step, model, began):

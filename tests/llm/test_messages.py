@@ -69,18 +69,6 @@ def test_every_prompt_has_its_values_filled_in(step):
     assert QUESTION in text
 
 
-@pytest.mark.parametrize("strategy", ["factual", "analytical", "opinion", "contextual"])
-def test_every_strategy_has_its_way_of_answering(strategy):
-    from adaptive_rag.answer.draft import DraftQuestion, ask_to_draft
-    from adaptive_rag.answer.styles import STYLES
-
-    [system, _] = format_messages(
-        ask_to_draft(DraftQuestion(QUESTION), strategy, STYLES[strategy], [], budget=1000)
-    )
-    expected = load_prompt(f"generate-{strategy}").strip().replace("{sentences}", "3")
-    assert expected in system.text and "{sentences}" not in system.text
-
-
 def test_a_way_of_answering_is_the_users_then_the_strategys_then_the_built_in(tmp_path):
     (tmp_path / "generate-factual.md").write_text("As I say.\n")
     assert style_prompt("factual", str(tmp_path), "As the strategy says.") == "As I say."

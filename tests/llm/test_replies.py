@@ -10,6 +10,8 @@ import pytest
 from adaptive_rag.llm.ask import ask
 from adaptive_rag.llm.receive import MAX_DEPTH
 from adaptive_rag.llm.replies import json_values
+from adaptive_rag.nodes.contextualize import ask_to_contextualize
+from adaptive_rag.nodes.enhance import ask_to_enhance
 from adaptive_rag.testing import ScriptedChatModel
 from tests.llm.made import budget, context, request_for
 
@@ -167,6 +169,28 @@ def test_a_reply_that_would_have_to_be_guessed_is_shown_to_the_model_once_then_g
     said, correction = second[len(first) :]
     assert said.text == written
     assert "could not be used" in correction.text
+
+
+def test_the_words_of_the_user_are_no_copy_of_a_prompt_that_has_them_in_its_example():
+    query = {"query": "What does it cost a bakery to register a lorry?"}
+    model = ScriptedChatModel(script={"enhance": {"query": "old town hall"}, "contextualize": query})
+    requests = [
+        ask_to_enhance("Old town hall?"),
+        ask_to_contextualize("And for a lorry?", "I run a bakery.", []),
+    ]
+    enhanced, contextualized = ask(requests, context(model), budget())
+    assert enhanced.result.query == "old town hall"
+    assert contextualized.result.context == "I run a bakery."
+
+
+@pytest.mark.parametrize(
+    "written",
+    [{"score": 7}, {"scores": 7}, {"1": 7}, {"passage": 1, "score": 7}, {"relevance": 7, "why": "x"}],
+)
+def test_the_score_of_a_single_passage_needs_no_list(written):
+    model = ScriptedChatModel(script={"score": written})
+    [reply] = ask([request_for("score", 1)], context(model), budget())
+    assert (reply.result.scores, reply.calls) == ([7], 1)
 
 
 def test_an_empty_answer_is_asked_for_again():

@@ -96,6 +96,15 @@ def test_no_key_and_no_text_of_a_passage_is_ever_logged(
     assert max(map(len, quoted)) == 80, "a long question is cut"
 
 
+def test_nothing_in_a_line_imitates_another_or_controls_a_terminal(caplog: pytest.LogCaptureFixture) -> None:
+    hostile = MemoryIndex.from_texts(TOWN, source="a\nERROR forged\x1b[2J.txt")
+    with caplog.at_level(logging.DEBUG, "adaptive_rag"):
+        AdaptiveRAG(hostile).invoke("How long is the \x1b[31msea wall\u202e of Saltmere?")
+    logged = [text for level in (logging.INFO, logging.DEBUG) for _, text in lines(caplog, level)]
+    assert any("sea wall" in text for text in logged) and any("ERROR forged" in text for text in logged)
+    assert all(text.isprintable() for text in logged)
+
+
 def test_a_choice_that_is_a_text_is_left_out(caplog: pytest.LogCaptureFixture) -> None:
     claim = {"what": "unsupported", "chosen": TOWN[1], "why": TOWN[2]}
     record = TraceRecord(
