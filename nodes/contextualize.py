@@ -33,6 +33,8 @@ MOSTLY_OTHER = 0.5
 # text is always a little further from every passage.
 OFF_TOPIC = 0.1
 MAX_CONTEXT = 2000
+# Maximum number of the agent's questions and the user's answers to them that are searched for.
+MOST_ANSWERED = 40
 
 
 class ContextualizedQuery(BaseModel):
@@ -192,7 +194,7 @@ def plan_contextual(
     the question is known.
     """
     conversation = parse_history(question, user_context, history)
-    answered, other_turns = conversation.answered, _last_turns(conversation)
+    answered, other_turns = _last(conversation.answered, MOST_ANSWERED), _last_turns(conversation)
     if not (conversation.situation or answered or other_turns):
         return [Query(text=question, dense=1.0, sparse=1.0)], None
     situation = conversation.situation if situated else ""
@@ -217,7 +219,8 @@ def plan_contextual(
 def contextual_query(question: str, user_context: str, history: Sequence[Turn]) -> str:
     """Return one text with all that is known: the question, the user's need and the last turns."""
     conversation = parse_history(question, user_context, history)
-    return _lines(question, conversation.situation, *conversation.answered, *_last_turns(conversation))
+    answered = _last(conversation.answered, MOST_ANSWERED)
+    return _lines(question, conversation.situation, *answered, *_last_turns(conversation))
 
 
 def is_off_topic(source: ChunkSource, situated: str, bare: str) -> bool:
@@ -236,7 +239,12 @@ def _share_of_other_turns(conversation: Conversation, situation: str) -> float:
 
 
 def _last_turns(conversation: Conversation) -> list[str]:
-    return [text[:TURN_CHARACTERS] for text in reversed(conversation.other_turns[-LAST_TURNS:])]
+    return _last(conversation.other_turns, LAST_TURNS)[::-1]
+
+
+def _last(turns: Sequence[str], most: int) -> list[str]:
+    """Return the last turns, each cut to the same length, so that a long chat is searched in a short time."""
+    return [text[:TURN_CHARACTERS] for text in turns[-most:]]
 
 
 def _lines(*texts: str) -> str:

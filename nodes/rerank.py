@@ -173,9 +173,12 @@ def score_locally(state: StrategyState, candidates: list[Candidate], context: Co
 
     Where the question has several parts, a candidate gets the score of the part that it answers best.
     """
-    # If the local scoring fails, the candidates keep the order of the search.
-    by_rank = [10 * (1 - i / len(candidates)) for i in range(len(candidates))]
-    return attempt("relevance", partial(_score_locally, state, candidates, context), by_rank)
+    return attempt("relevance", partial(_score_locally, state, candidates, context), by_rank(candidates))
+
+
+def by_rank(candidates: Sequence[Candidate]) -> list[float]:
+    """Return scores that keep the order of the search, for candidates whose scoring failed."""
+    return [10 * (1 - i / len(candidates)) for i in range(len(candidates))]
 
 
 def _score_locally(state: StrategyState, candidates: list[Candidate], context: Context) -> list[float]:

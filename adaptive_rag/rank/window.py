@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
+from typing import Literal
 
 import numpy as np
 
@@ -22,6 +23,8 @@ BY_COMPLEXITY: dict[Complexity, int] = {"basic": 8, "intermediate": 10, "advance
 IN_DOMAIN_TENTHS, OFF_DOMAIN_TENTHS = 11, 7
 # The profile that is used instead if the confidence is low.
 WIDER: dict[Profile, Profile] = {"conservative": "balanced", "balanced": "aggressive"}
+# Most sub-questions or viewpoints of one question, as their settings allow.
+MOST_BRANCHES = 50
 # Scores that differ by less are equal: the computed mean of equal numbers may be above each of them.
 ROUNDING = 1e-9
 
@@ -103,6 +106,14 @@ def reading_size(
 def planned_size(context: Context, analysis: QueryAnalysis, budget: ReadingBudget) -> tuple[int, Phrase]:
     """Return how many passages to expect before the search, and why; by default the budget's minimum."""
     return given_size(context, analysis) or (budget.least, say("least"))
+
+
+def branch_count(
+    setting: int | Literal["k"], context: Context, analysis: QueryAnalysis, budget: ReadingBudget
+) -> int:
+    """Return how many sub-questions or viewpoints a setting asks for; "k" is as many as passages are read."""
+    n = planned_size(context, analysis, budget)[0] if setting == "k" else setting
+    return min(n, MOST_BRANCHES)
 
 
 def largest_size(context: Context) -> int:

@@ -39,7 +39,8 @@ def search(
     limit = pool_size(context)
     uses_words = method != "dense"
     only: Literal["dense", "sparse"] | None = None
-    if not uses_words or (method == "weighted" and plan is not None and plan["dense_only"]):
+    by_plan = plan is not None and plan["dense_only"] and settings.alpha is None
+    if not uses_words or (method == "weighted" and by_plan):
         only = "dense"
     elif method == "sparse":
         only = "sparse"

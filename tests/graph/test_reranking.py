@@ -11,6 +11,7 @@ from adaptive_rag.graph.builder import build_graph, build_retrieval_graph
 from adaptive_rag.graph.strategies import STRATEGIES
 from adaptive_rag.index.memory import MemoryIndex
 from adaptive_rag.testing import ScriptedChatModel
+from tests.answer.made import ScriptedReader
 from tests.conftest import EVERY_STEP, TOWN
 from tests.models.made_cross_encoder import POISON, forget_rerankers, write_cross_encoder
 from tests.traces import stand_ins
@@ -74,6 +75,18 @@ def test_a_failure_costs_no_answer_and_is_told(town: MemoryIndex, tmp_path):
         output = build_graph().compile().invoke({"question": QUESTION}, context=context)
     assert "2,340 metres" in output["answer"]
     assert ["the scores of the search stand" in reason for reason in scored_by(output)] == [True]
+
+
+@pytest.mark.parametrize("route", STRATEGIES)
+def test_a_reader_that_fails_costs_no_answer(town: MemoryIndex, route):
+    class Failing(ScriptedReader):
+        def read(self, question, passages):
+            raise RuntimeError("broken")
+
+    context = make_context(index=town, route=route, reader=Failing(), retrieval={"reranker": "reader"})
+    output = build_graph().compile().invoke({"question": QUESTION}, context=context)
+    assert output["documents"] and output["answer"]
+    assert scored_by(output) == ["the reader does not score; the scores of the search stand"]
 
 
 @pytest.mark.parametrize("route", STRATEGIES)

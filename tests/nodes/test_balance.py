@@ -112,6 +112,19 @@ def test_opinions_are_ordered_as_the_setting_fuses(settings, alphas, monkeypatch
     assert moved == alphas
 
 
+def test_opinions_that_cannot_be_scored_keep_the_order_of_the_search(monkeypatch) -> None:
+    def fail(*args: Any) -> list[float]:
+        raise OSError("the disk is gone")
+
+    monkeypatch.setattr(import_module("adaptive_rag.nodes.balance"), "score_opinions", fail)
+    memory = MemoryIndex.from_texts(TRAMS)
+    update = run_node(
+        balance, opinion(memory, "Should trams be built?", plan=PLAN), make_context(index=memory)
+    )
+    assert len(update["documents"]) == 2
+    assert [decision["chosen"] for decision in decisions(update, "left out")] == ["relevance"]
+
+
 def test_a_model_scores_a_follow_up_with_its_subject() -> None:
     memory, model = MemoryIndex.from_texts(TRAMS), ScriptedChatModel()
     state = opinion(memory, "What do people think of it?", subject="overhead wires", plan=PLAN)

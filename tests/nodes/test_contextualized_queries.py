@@ -150,6 +150,15 @@ def test_long_turns_are_cut_and_old_ones_left_out():
     assert text.index("turn8") < text.index("turn3")  # an encoder cuts at the end
 
 
+def test_a_long_interview_is_cut_too():
+    turns = [{"role": "agent", "text": f"Do you own house{i}?"} for i in range(60)]
+    answers = [{"role": "user", "text": f"Yes {'x' * 2000}"}] * 60
+    interview = [turn for pair in zip(turns, answers, strict=True) for turn in pair]
+    queries, _ = plan_contextual("And now?", "", interview)
+    for text in (queries[0]["text"], contextual_query("And now?", "", interview)):
+        assert "house39" not in text and "house40" in text and len(text) < 11_000
+
+
 def test_a_situation_may_stay_out_of_the_texts_and_keep_its_place() -> None:
     history = [Turn(role="agent", text="Are you the owner?"), Turn(role="user", text="Yes")]
     queries, plan = plan_contextual("Can I get barriers?", "I keep bees.", history, situated=False)

@@ -11,6 +11,7 @@ from langchain_core.embeddings import DeterministicFakeEmbedding
 from langchain_core.vectorstores import InMemoryVectorStore
 from sklearn.feature_extraction.text import TfidfVectorizer
 
+from adaptive_rag import AdaptiveRAG
 from adaptive_rag.context import make_context
 from adaptive_rag.errors import ConfigurationError
 from adaptive_rag.index import Index
@@ -55,6 +56,23 @@ def test_the_words_are_read_once_and_anew_when_the_index_changes(
     best = max(found, key=lambda candidate: candidate["scores"]["sparse"])
     assert "lighthouse" in best["text"]
     assert read == [len(TOWN), len(TOWN) + 1]
+
+
+def test_all_questions_about_one_state_of_an_index_share_the_words(
+    built_town: Index, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[int] = []
+
+    class Counted(OkapiWords):
+        def __init__(self, chunks: Any) -> None:
+            super().__init__(chunks)
+            read.append(len(self))
+
+    monkeypatch.setattr(words, "OkapiWords", Counted)
+    for where in ("", "", "kind = txt", "kind = txt"):
+        rag = AdaptiveRAG(built_town, recipe="vector-bm25-fusion", where=where)
+        assert len(rag.invoke(QUESTION)["documents"]) == 5
+    assert read == [len(TOWN)] * 2
 
 
 def test_the_words_go_with_the_source_that_they_were_read_from() -> None:
