@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import sqlite3
-import threading
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -14,16 +13,19 @@ from typing import Any
 from cachetools import LRUCache
 from langchain_core.messages import BaseMessage
 from langgraph.cache.base import BaseCache, FullKey, Namespace
+from langgraph.cache.memory import InMemoryCache
 from langgraph.cache.sqlite import SqliteCache
 
 from adaptive_rag.conversation import strict_serializer
 from adaptive_rag.errors import ConfigurationError
 from adaptive_rag.private import make_file, make_folder
 from adaptive_rag.rank.rerankers import SEARCH_STANDS
-from adaptive_rag.state import TraceRecord
+from adaptive_rag.state import DecisionKind, TraceRecord
 
 # Maximum size of the cache in memory; an answer has some ten thousand bytes.
 MEMORY_BYTES = 64 * 2**20
+# The decisions of a trace that report a failure.
+FAILURES: tuple[DecisionKind, ...] = ("repeated", "cut", "branch", "left out")
 
 _log = logging.getLogger("adaptive_rag.cache")
 
@@ -84,12 +86,11 @@ class _StepCache(BaseCache[Any]):
         await asyncio.to_thread(self.clear, namespaces)
 
 
-class _MemoryCache(BaseCache[Any]):
+class _MemoryCache(InMemoryCache[Any]):
     """A cache in memory that stores results as bytes and evicts the least recently used ones."""
 
     def __init__(self) -> None:
         super().__init__()
-        self._lock = threading.Lock()
         self._entries: LRUCache[FullKey, tuple[str, bytes]] = LRUCache(
             MEMORY_BYTES, getsizeof=lambda entry: len(entry[1])
         )
@@ -99,9 +100,6 @@ class _MemoryCache(BaseCache[Any]):
             hits = {key: entry for key in keys if (entry := self._entries.get(key)) is not None}
         return {key: self.serde.loads_typed(entry) for key, entry in hits.items()}
 
-    async def aget(self, keys: Sequence[FullKey]) -> dict[FullKey, Any]:
-        return self.get(keys)
-
     def set(self, pairs: Mapping[FullKey, tuple[Any, int | None]]) -> None:
         entries = {key: self.serde.dumps_typed(value) for key, (value, _) in pairs.items()}
         with self._lock:
@@ -109,17 +107,11 @@ class _MemoryCache(BaseCache[Any]):
                 {key: entry for key, entry in entries.items() if len(entry[1]) <= MEMORY_BYTES}
             )
 
-    async def aset(self, pairs: Mapping[FullKey, tuple[Any, int | None]]) -> None:
-        self.set(pairs)
-
     def clear(self, namespaces: Sequence[Namespace] | None = None) -> None:
         with self._lock:
             for key in list(self._entries):
                 if namespaces is None or key[0] in namespaces:
                     del self._entries[key]
-
-    async def aclear(self, namespaces: Sequence[Namespace] | None = None) -> None:
-        self.clear(namespaces)
 
 
 def _renew(writes: Any) -> Any:
@@ -139,19 +131,15 @@ def _renew_message(message: Any) -> Any:
 
 def _has_failure(writes: Any) -> bool:
     """Return whether the trace in a step's result records that a part failed or was too slow."""
-    records = [record for channel, value in writes if channel == "trace" for record in value]
-    return any(map(_is_failure, records))
+    return any(_is_failure(record) for channel, value in writes if channel == "trace" for record in value)
 
 
 def _is_failure(record: TraceRecord) -> bool:
-    decisions, stand_ins = record.get("decisions", ()), record.get("stand_ins", ())
+    stand_ins = record.get("stand_ins", ())
+    reasons = [reason["code"] for stand_in in stand_ins for reason in stand_in.get("reasons", ())]
     return bool(
         record.get("unreachable")
-        or any(decision["what"] in ("repeated", "cut", "branch", "left out") for decision in decisions)
+        or any(decision["what"] in FAILURES for decision in record.get("decisions", ()))
         or any(stand_in["reason"].endswith(SEARCH_STANDS) for stand_in in stand_ins)
-        or any(
-            reason["code"] == "deadline_passed"
-            for stand_in in stand_ins
-            for reason in stand_in.get("reasons", ())
-        )
+        or "deadline_passed" in reasons
     )

@@ -146,12 +146,8 @@ def viewpoints_by_side(queries: Sequence[Query]) -> list[list[str]]:
 def draw_named(candidates: Sequence[Candidate], sides: Sequence[Sequence[str]], k: int) -> list[Candidate]:
     """Return k candidates: first the strongest one for each side, then the rest in order.
 
-    Use it for viewpoints that a model named for this question, each of which was searched for by itself.
-
-    Args:
-        candidates: best first; their labels are their viewpoints, the strongest first.
-        sides: the viewpoints of each side, as `viewpoints_by_side` returns them.
-        k: how many candidates to keep.
+    The candidates are given best first; their labels are the viewpoints that a model named, each of which was
+    searched for by itself, the strongest first.
     """
     chosen: list[Candidate] = []
     for labels in sides:

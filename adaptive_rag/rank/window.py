@@ -86,7 +86,7 @@ def choose_window(
     if not drops or not context.uses("window") or not ranked:
         return Window(list(ranked), size, why, found=len(ranked))
     scores = ranked_by(ranked)
-    limit = threshold(scores)
+    limit = float(np.mean(scores) - np.std(scores))
     strong = [c for c, score in zip(ranked, scores, strict=True) if score >= limit - ROUNDING]
     return Window(strong or list(ranked[:1]), size, why, limit, len(ranked))
 
@@ -163,11 +163,6 @@ def fitting_size(ranked: Sequence[Candidate], budget: ReadingBudget) -> tuple[in
     if size < min(budget.least, len(ranked)):
         return min(budget.least, len(ranked)), say("least_of", tokens=budget.tokens)
     return size, say("fits_tokens", tokens=budget.tokens, n=budget.most)
-
-
-def threshold(scores: Sequence[float]) -> float:
-    """Return the score below which a candidate is dropped: the mean minus the standard deviation."""
-    return float(np.mean(scores) - np.std(scores)) if scores else 0.0
 
 
 def ranked_by(candidates: Sequence[Candidate]) -> list[float]:

@@ -127,7 +127,7 @@ def sum_scores(
     """
     results = source.search([query["text"] for query in queries], limit=limit)
     if views is not None:
-        results = [weigh_views(candidates, views) for candidates in results]
+        results = [[weigh_views(each, views) for each in candidates] for candidates in results]
     union: dict[str, Candidate] = {}
     for candidate in chain(*results):
         union.setdefault(candidate["id"], {**candidate, "labels": []})
