@@ -21,6 +21,7 @@ from adaptive_rag.errors import ConfigurationError
 from adaptive_rag.private import make_file, make_folder
 from adaptive_rag.rank.rerankers import SEARCH_STANDS
 from adaptive_rag.state import DecisionKind, TraceRecord
+from adaptive_rag.text.redaction import redact
 
 # Maximum size of the cache in memory; an answer has some ten thousand bytes.
 MEMORY_BYTES = 64 * 2**20
@@ -64,7 +65,7 @@ class _StepCache(BaseCache[Any]):
         try:
             return {key: _renew(writes) for key, writes in self._store.get(keys).items()}
         except Exception as error:  # any error, since the step can run without a cache
-            _log.warning("The cache cannot be read, so the step runs again: %s", error)
+            _log.warning("The cache cannot be read, so the step runs again: %s", redact(str(error)))
             return {}
 
     async def aget(self, keys: Sequence[FullKey]) -> dict[FullKey, Any]:
@@ -74,7 +75,7 @@ class _StepCache(BaseCache[Any]):
         try:
             self._store.set({key: pair for key, pair in pairs.items() if not _has_failure(pair[0])})
         except Exception as error:  # any error, since the step can run without a cache
-            _log.warning("The cache cannot be written, so a step will run again: %s", error)
+            _log.warning("The cache cannot be written, so a step will run again: %s", redact(str(error)))
 
     async def aset(self, pairs: Mapping[FullKey, tuple[Any, int | None]]) -> None:
         await asyncio.to_thread(self.set, pairs)

@@ -14,6 +14,7 @@ from rank_bm25 import BM25Okapi
 
 from adaptive_rag.context import Context
 from adaptive_rag.errors import ConfigurationError
+from adaptive_rag.index.open_index import OpenedIndex
 from adaptive_rag.search.fusion import with_scores
 from adaptive_rag.source import ListsChunks, SearchesChunks
 from adaptive_rag.state import Candidate, Chunk, Query
@@ -140,7 +141,8 @@ _LOCK = threading.Lock()
 
 def _words_of(source: ListsChunks) -> OkapiWords:
     # A step searches a view of the index that is pinned to a version, which is a new object each time.
-    index, key = getattr(source, "base", source), (repr(source), getattr(source, "version", None))
+    index = source.base if isinstance(source, OpenedIndex) else source
+    key = repr(source), getattr(source, "version", None)
     # one thread at a time: the branches of a question wait for the one that reads the words
     with _LOCK:
         # twice the limit, since an index may grow while it is read
