@@ -110,7 +110,7 @@ class AdaptiveRAG(Runnable[Question, OutputState]):
         self.graph = build_graph().compile(
             checkpointer=checkpointer,
             store=store,
-            cache=open_cache(cache) if isinstance(cache, str | Path) else cache,
+            cache=None if cache is None else open_cache(cache),
             name="adaptive_rag",
         )
 

@@ -11,7 +11,7 @@ from langgraph.runtime import Runtime
 from adaptive_rag.context import Context, context_of
 from adaptive_rag.index.index import source_of
 from adaptive_rag.llm.request import Asking
-from adaptive_rag.nodes.rerank import score, select_from, select_in_turn, selected
+from adaptive_rag.nodes.rerank import by_rank, score, select_from, select_in_turn, selected
 from adaptive_rag.nodes.step import Steps, step
 from adaptive_rag.optional import attempt
 from adaptive_rag.query.history import full_question
@@ -54,7 +54,8 @@ def balance(state: StrategyState, runtime: Runtime[Context], reading: ReadingBud
     if not context.uses("rerank"):
         scored = candidates
     elif reranker_of(context).branches == "scored":
-        scored = by_relevance(candidates, score_opinions(source, topic_of(full_question(state)), candidates))
+        opinions = partial(score_opinions, source, topic_of(full_question(state)), candidates)
+        scored = by_relevance(candidates, attempt("relevance", opinions, by_rank(candidates)))
     else:
         scored = yield from score(state, candidates, context, reading)
     window = choose_window(context, state["analysis"], scored, reading)
@@ -145,12 +146,8 @@ def viewpoints_by_side(queries: Sequence[Query]) -> list[list[str]]:
 def draw_named(candidates: Sequence[Candidate], sides: Sequence[Sequence[str]], k: int) -> list[Candidate]:
     """Return k candidates: first the strongest one for each side, then the rest in order.
 
-    Use it for viewpoints that a model named for this question, each of which was searched for by itself.
-
-    Args:
-        candidates: best first; their labels are their viewpoints, the strongest first.
-        sides: the viewpoints of each side, as `viewpoints_by_side` returns them.
-        k: how many candidates to keep.
+    The candidates are given best first; their labels are the viewpoints that a model named, each of which was
+    searched for by itself, the strongest first.
     """
     chosen: list[Candidate] = []
     for labels in sides:

@@ -266,13 +266,8 @@ def ask_to_classify(
 ) -> Request[Classification]:
     """Ask the model for the type; without a usable reply, the router's decision stands.
 
-    Args:
-        question: what the user asked.
-        user_context: what the user says about themselves.
-        history: the conversation before the question, oldest first.
-        fallback: the type to use for a reply that names none; with it, the first of several named types
-            counts.
-        by_setting: whether the caller wants every question classified, beyond the planned calls.
+    `fallback` is the type for a reply that names none; with it, the first of several named types counts.
+    `by_setting`: whether the caller wants every question classified, beyond the planned calls.
     """
     return Request(
         "classify",

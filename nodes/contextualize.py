@@ -33,6 +33,8 @@ MOSTLY_OTHER = 0.5
 # text is always a little further from every passage.
 OFF_TOPIC = 0.1
 MAX_CONTEXT = 2000
+# Maximum number of the agent's questions and the user's answers to them that are searched for.
+MOST_ANSWERED = 40
 
 
 class ContextualizedQuery(BaseModel):
@@ -59,13 +61,15 @@ def contextualize(state: StrategyState, runtime: Runtime[Context], reading: Read
     decisions: list[Decision] = []
     if context.uses("context"):
         user_context = yield from _infer(state, context)
-        conversation = question, user_context, state.get("history", [])
-        scoring, candidates = search_to_score(
-            state, lambda: contextual_query(*conversation), context, reading
-        )
-        rewrites = context.retrieval.rewrites != "follow-ups" or leans_on_turns(*conversation)
+        history = state.get("history", [])
+        conversation = parse_history(question, user_context, history)
+        text = contextual_query(question, conversation)
+        scoring, candidates = search_to_score(state, text, context, reading)
+        rewrites = context.retrieval.rewrites != "follow-ups" or leans_on_turns(conversation)
         rewriting = ask_to_contextualize(
-            *conversation,
+            question,
+            user_context,
+            history,
             no_context=context.models.no_context,
             locally_because="" if rewrites else "only follow-ups are made to stand alone",
         )
@@ -79,7 +83,7 @@ def contextualize(state: StrategyState, runtime: Runtime[Context], reading: Read
             queries = [Query(text=text, dense=1 / len(texts), sparse=1 / len(texts)) for text in texts]
         else:
             implied_context = user_context[:MAX_CONTEXT]
-            planned = attempt("follow-up", partial(_plan, source, *conversation), None)
+            planned = attempt("follow-up", partial(_plan, source, question, conversation), None)
             queries, plan, decisions = planned or (queries, plan, decisions)
     prepare(source, [query["text"] for query in queries], [implied_context] if implied_context else [])
     return {
@@ -92,12 +96,12 @@ def contextualize(state: StrategyState, runtime: Runtime[Context], reading: Read
 
 
 def _plan(
-    source: ChunkSource, question: str, user_context: str, history: Sequence[Turn]
+    source: ChunkSource, question: str, conversation: Conversation
 ) -> tuple[list[Query], SearchPlan | None, list[Decision]]:
     """Return the local queries; leave out the user's situation where it is off topic."""
-    queries, plan = plan_contextual(question, user_context, history)
+    queries, plan = plan_contextual(question, conversation)
     if plan and plan["situation"]:
-        bare_queries, bare_plan = plan_contextual(question, user_context, history, situated=False)
+        bare_queries, bare_plan = plan_contextual(question, conversation, situated=False)
         if is_off_topic(source, queries[0]["text"], bare_queries[0]["text"]):
             why = "with it the question is further from every passage"
             return bare_queries, bare_plan, [Decision(what="situation", chosen="not searched for", why=why)]
@@ -169,14 +173,13 @@ def ask_to_contextualize(
     )
 
 
-def leans_on_turns(question: str, user_context: str, history: Sequence[Turn]) -> bool:
+def leans_on_turns(conversation: Conversation) -> bool:
     """Return whether most of what is known besides the question is earlier turns that it may refer to."""
-    conversation = parse_history(question, user_context, history)
     return _share_of_other_turns(conversation, conversation.situation) > MOSTLY_OTHER
 
 
 def plan_contextual(
-    question: str, user_context: str, history: Sequence[Turn], *, situated: bool = True
+    question: str, conversation: Conversation, *, situated: bool = True
 ) -> tuple[list[Query], SearchPlan | None]:
     """Return the queries for a question in its context, and the plan for their search.
 
@@ -191,8 +194,7 @@ def plan_contextual(
     Unless `situated` is true, the situation is left out of the queries. The plan is None where nothing but
     the question is known.
     """
-    conversation = parse_history(question, user_context, history)
-    answered, other_turns = conversation.answered, _last_turns(conversation)
+    answered, other_turns = _last(conversation.answered, MOST_ANSWERED), _last_turns(conversation)
     if not (conversation.situation or answered or other_turns):
         return [Query(text=question, dense=1.0, sparse=1.0)], None
     situation = conversation.situation if situated else ""
@@ -214,10 +216,10 @@ def plan_contextual(
     return _sum_weights(weights), plan
 
 
-def contextual_query(question: str, user_context: str, history: Sequence[Turn]) -> str:
+def contextual_query(question: str, conversation: Conversation) -> str:
     """Return one text with all that is known: the question, the user's need and the last turns."""
-    conversation = parse_history(question, user_context, history)
-    return _lines(question, conversation.situation, *conversation.answered, *_last_turns(conversation))
+    answered = _last(conversation.answered, MOST_ANSWERED)
+    return _lines(question, conversation.situation, *answered, *_last_turns(conversation))
 
 
 def is_off_topic(source: ChunkSource, situated: str, bare: str) -> bool:
@@ -236,7 +238,12 @@ def _share_of_other_turns(conversation: Conversation, situation: str) -> float:
 
 
 def _last_turns(conversation: Conversation) -> list[str]:
-    return [text[:TURN_CHARACTERS] for text in reversed(conversation.other_turns[-LAST_TURNS:])]
+    return _last(conversation.other_turns, LAST_TURNS)[::-1]
+
+
+def _last(turns: Sequence[str], most: int) -> list[str]:
+    """Return the last turns, each cut to the same length, so that a long chat is searched in a short time."""
+    return [text[:TURN_CHARACTERS] for text in turns[-most:]]
 
 
 def _lines(*texts: str) -> str:

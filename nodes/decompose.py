@@ -11,7 +11,7 @@ from adaptive_rag.llm.replies import exactly, texts
 from adaptive_rag.llm.request import Request
 from adaptive_rag.nodes.step import Steps, step
 from adaptive_rag.query.history import full_question
-from adaptive_rag.rank.window import READING, ReadingBudget, planned_size
+from adaptive_rag.rank.window import MOST_BRANCHES, READING, ReadingBudget, branch_count
 from adaptive_rag.search.search import prepare
 from adaptive_rag.state import Query, StrategyState
 
@@ -19,7 +19,7 @@ from adaptive_rag.state import Query, StrategyState
 class SubQuestions(BaseModel):
     """Questions that together cover the main one."""
 
-    sub_questions: list[str] = Field(min_length=1, max_length=50, description="The sub-questions.")
+    sub_questions: list[str] = Field(min_length=1, max_length=MOST_BRANCHES, description="The sub-questions.")
 
 
 @step
@@ -33,9 +33,7 @@ def decompose(state: StrategyState, runtime: Runtime[Context], reading: ReadingB
     question = full_question(state)
     queries = [Query(text=question)]
     if context.uses("fan-out"):
-        n = context.retrieval.sub_questions
-        if n == "k":
-            n, _ = planned_size(context, state["analysis"], reading)
+        n = branch_count(context.retrieval.sub_questions, context, state["analysis"], reading)
         [reply] = yield [ask_to_decompose(question, n)]
         if reply.result is not None:
             queries += [Query(text=text, label=text) for text in reply.result.sub_questions]

@@ -9,7 +9,6 @@ from functools import cache, partial
 from itertools import islice
 from typing import Any
 
-from langchain_core.messages import HumanMessage
 from langgraph.runtime import Runtime
 
 from adaptive_rag.answer.aggregate import work_out
@@ -33,7 +32,7 @@ from adaptive_rag.models.reader import load_reader
 from adaptive_rag.nodes.step import Steps, Update, step
 from adaptive_rag.optional import attempt
 from adaptive_rag.query.follow_up import last_question
-from adaptive_rag.query.history import full_question, spelt_question
+from adaptive_rag.query.history import ends_with_question, full_question, spelt_question
 from adaptive_rag.query.parts import full_parts
 from adaptive_rag.query.whole_document import asks_for_all, document_asked_for, heading_asked_for
 from adaptive_rag.rank.stances import Side, asked_side
@@ -370,6 +369,6 @@ def _question_message(state: State) -> list[Any]:
 
     It is a plain dict, which message streams leave out.
     """
-    earlier: list[Any] = state.get("messages", [])
-    came_as_message = bool(earlier) and isinstance(earlier[-1], HumanMessage)
-    return [] if came_as_message else [{"role": "user", "content": state["question"]}]
+    if ends_with_question(state.get("messages", [])):
+        return []
+    return [{"role": "user", "content": state["question"]}]

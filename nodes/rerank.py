@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -142,8 +142,7 @@ def score(
     if reranker.needs and not context.uses(reranker.needs):
         reranker = RERANKERS["fused"]
     k, _ = reading_size(context, state["analysis"], candidates, reading)
-    if reranker.calls_each:
-        # Their number must be known before the budget is checked.
+    if reranker.calls_each:  # the number of calls must be known before the budget is checked
         k, _ = planned_size(context, state["analysis"], reading)
     request = RerankRequest(
         question=_question_of(state) if user_context else _text_to_score(state, context),
@@ -173,9 +172,12 @@ def score_locally(state: StrategyState, candidates: list[Candidate], context: Co
 
     Where the question has several parts, a candidate gets the score of the part that it answers best.
     """
-    # If the local scoring fails, the candidates keep the order of the search.
-    by_rank = [10 * (1 - i / len(candidates)) for i in range(len(candidates))]
-    return attempt("relevance", partial(_score_locally, state, candidates, context), by_rank)
+    return attempt("relevance", partial(_score_locally, state, candidates, context), by_rank(candidates))
+
+
+def by_rank(candidates: Sequence[Candidate]) -> list[float]:
+    """Return scores that keep the order of the search, for candidates whose scoring failed."""
+    return [10 * (1 - i / len(candidates)) for i in range(len(candidates))]
 
 
 def _score_locally(state: StrategyState, candidates: list[Candidate], context: Context) -> list[float]:
@@ -187,7 +189,7 @@ def _score_locally(state: StrategyState, candidates: list[Candidate], context: C
 
 
 def search_to_score(
-    state: StrategyState, text: str | Callable[[], str], context: Context, reading: ReadingBudget = READING
+    state: StrategyState, text: str, context: Context, reading: ReadingBudget = READING
 ) -> tuple[list[Request[Any]], list[Candidate]]:
     """Return a request to score what a text finds, and the candidates that it would score.
 
@@ -195,14 +197,11 @@ def search_to_score(
     question, so they stay valid whichever query finds a candidate again. Without a model, nothing is
     searched.
     """
-    asks_model = context.has_model() and "score" in context.models.steps
+    asks_model = context.has_model() and "score" in context.models.steps and context.uses("rerank")
     # Scores for the rewritten query can only be requested once it has been rewritten.
-    if not asks_model or context.scoring.against != "question":
+    if not asks_model or context.scoring.against != "question" or not reranker_of(context).asks_early:
         return [], []
-    if not reranker_of(context).asks_early or not context.uses("rerank"):
-        return [], []
-    query = Query(text=text if isinstance(text, str) else text())
-    candidates, _ = search(source_of(context, state), [query], context, state["analysis"])
+    candidates, _ = search(source_of(context, state), [Query(text=text)], context, state["analysis"])
     k, _ = reading_size(context, state["analysis"], candidates, reading)
     candidates = candidates[: MODEL_READS * k]
     if not candidates:

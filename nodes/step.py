@@ -27,6 +27,7 @@ from adaptive_rag.llm.budget import Budget
 from adaptive_rag.llm.request import Asking, Reply, Request
 from adaptive_rag.nodes.log import log_record
 from adaptive_rag.optional import leaving_out
+from adaptive_rag.query.history import ends_with_question
 from adaptive_rag.state import Decision, StandIn, TraceRecord
 from adaptive_rag.text.redaction import redact_all
 
@@ -130,6 +131,8 @@ def cache_policy(step: str) -> CachePolicy[Any]:
                 "step": step,
                 "settings": state.get("fingerprint", ""),
                 "question": state.get("question", ""),
+                # a question that came as a message is not added to the messages again
+                "is_message": ends_with_question(state.get("messages", [])),
                 "user_context": state.get("user_context", ""),
                 "history": state.get("history", []),
                 "type": state.get("query_type", ""),

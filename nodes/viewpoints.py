@@ -15,7 +15,7 @@ from adaptive_rag.llm.request import Request
 from adaptive_rag.nodes.step import Steps, step
 from adaptive_rag.query.history import full_question
 from adaptive_rag.query.viewpoints import keywords, topic_of
-from adaptive_rag.rank.window import READING, ReadingBudget, planned_size
+from adaptive_rag.rank.window import MOST_BRANCHES, READING, ReadingBudget, branch_count
 from adaptive_rag.search.fusion import OPINION_ALPHA
 from adaptive_rag.search.search import prepare
 from adaptive_rag.state import Query, SearchPlan, StrategyState
@@ -26,7 +26,9 @@ ViewpointSide = Literal["for", "against", "other"]
 class Viewpoints(BaseModel):
     """Different, preferably opposed, viewpoints."""
 
-    viewpoints: list[str] = Field(min_length=1, max_length=50, description="Short names of viewpoints.")
+    viewpoints: list[str] = Field(
+        min_length=1, max_length=MOST_BRANCHES, description="Short names of viewpoints."
+    )
     sides: list[ViewpointSide] = Field(
         default_factory=list, description="For each viewpoint: for what the question proposes, or against."
     )
@@ -45,9 +47,7 @@ def viewpoints(state: StrategyState, runtime: Runtime[Context], reading: Reading
     # Opinions rarely have the form of a question, so the question's content words are searched for as well.
     queries = [Query(text=topic, dense=0.5, sparse=1.0), Query(text=keywords(topic), dense=0.5, sparse=0.0)]
     if context.uses("fan-out"):
-        n = context.retrieval.viewpoints
-        if n == "k":
-            n, _ = planned_size(context, state["analysis"], reading)
+        n = branch_count(context.retrieval.viewpoints, context, state["analysis"], reading)
         [reply] = yield [ask_for_viewpoints(question, n)]
         if reply.result is not None:
             names = reply.result.viewpoints

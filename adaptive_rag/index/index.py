@@ -277,7 +277,7 @@ class Index(OpenedIndex):
             self._earlier_readers.expire()
             is_current = str(base._reader.manifest.committed) == version
             reader = base._reader if is_current else self._earlier_readers.get(version)
-        pinned._pinned = reader or base.reader()
+        pinned._base, pinned._pinned = base, reader or base.reader()
         return pinned
 
     def reader(self) -> TableReader:

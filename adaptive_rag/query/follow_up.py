@@ -83,10 +83,9 @@ def last_question(history: Sequence[Turn]) -> str:
 
 
 def _find_last_question(history: Sequence[Turn]) -> int | None:
-    for place in range(len(history) - 1, -1, -1):
-        if history[place]["role"] == "user" and content_terms(history[place]["text"]):
-            return place
-    return None
+    places = range(len(history) - 1, -1, -1)
+    asks = (place for place in places if history[place]["role"] == "user")
+    return next((place for place in asks if content_terms(history[place]["text"])), None)
 
 
 def add_subject(part: str, first: str) -> str:

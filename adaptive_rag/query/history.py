@@ -57,7 +57,7 @@ def read_question(state: InputState) -> tuple[str, list[Turn]]:
     """
     messages: Sequence[AnyMessage] = state.get("messages", [])
     question: str
-    if messages and isinstance(messages[-1], HumanMessage):
+    if ends_with_question(messages):
         question, earlier = str(messages[-1].text), messages[:-1]
     else:
         question, earlier = state.get("question", ""), messages
@@ -75,6 +75,11 @@ def read_question(state: InputState) -> tuple[str, list[Turn]]:
             "Put long material into a document and index it."
         )
     return question, read_history(state.get("history") or [], earlier)
+
+
+def ends_with_question(messages: Sequence[Any]) -> bool:
+    """Return whether a conversation ends with the user's message, which is then the question."""
+    return bool(messages) and isinstance(messages[-1], HumanMessage)
 
 
 def full_question(state: Mapping[str, Any]) -> str:
@@ -167,7 +172,7 @@ def parse_history(question: str, user_context: str, history: Sequence[Turn]) -> 
     left out.
     """
     turns, transcript = list(history), _turns_of(user_context)
-    if transcript and not any(turn["role"] == "agent" for turn in turns):
+    if transcript and not _has_agent(turns):
         turns = transcript
     answered: list[str] = []
     other_turns: list[str] = []
@@ -186,7 +191,9 @@ def parse_history(question: str, user_context: str, history: Sequence[Turn]) -> 
             sentences = [sentence for sentence in sentences if not _is_question(sentence)]
         other_turns.append(" ".join(sentence for sentence in sentences if content_terms(sentence)))
     return Conversation(
-        _situation(user_context, turns), answered, [text for text in other_turns if content_terms(text)]
+        _situation(user_context, turns, is_transcript=bool(transcript)),
+        answered,
+        [text for text in other_turns if content_terms(text)],
     )
 
 
@@ -204,11 +211,15 @@ def content_terms(text: str) -> list[str]:
     return [term for term in terms(text) if term not in _WITHOUT_CONTENT]
 
 
-def _situation(user_context: str, turns: Sequence[Turn]) -> str:
+def _situation(user_context: str, turns: Sequence[Turn], *, is_transcript: bool) -> str:
     """Return the lines of the context that are not turns and do not repeat the turns."""
     turn_terms = {term for turn in turns for term in terms(turn["text"])}
-    lines = [line.strip() for line in user_context.splitlines() if not _SPEAKER.match(line)]
-    return "\n".join(line for line in lines if line and not _repeats(line, turn_terms))
+    lines = [line.strip() for line in user_context.splitlines()]
+    return "\n".join(
+        line
+        for line in lines
+        if line and not _repeats(line, turn_terms) and not (is_transcript and _SPEAKER.match(line))
+    )
 
 
 def _repeats(line: str, turn_terms: set[str]) -> bool:
@@ -217,13 +228,21 @@ def _repeats(line: str, turn_terms: set[str]) -> bool:
 
 
 def _turns_of(user_context: str) -> list[Turn]:
-    """Read a transcript ("User: ... Assistant: ...") that was passed as context; [] for any other text."""
+    """Read a transcript ("User: ... Assistant: ...") that was passed as context; [] for any other text.
+
+    "User: Anna, nurse on ward 3" says who asks: a transcript has an agent.
+    """
     labels = list(_SPEAKER.finditer(user_context))
     ends = [label.start() for label in labels[1:]] + [len(user_context)] * bool(labels)
-    return [
+    turns = [
         Turn(
             role="user" if label[1].lower() in ("user", "human") else "agent",
             text=user_context[label.end() : end].strip(),
         )
         for label, end in zip(labels, ends, strict=True)
     ]
+    return turns if _has_agent(turns) else []
+
+
+def _has_agent(turns: Sequence[Turn]) -> bool:
+    return any(turn["role"] == "agent" for turn in turns)

@@ -177,13 +177,11 @@ def _split_word(word: str, source: HoldsWords) -> str:
         or any(word.lower() in words(PurePath(name).stem) for name in file_names)
     ):
         return ""
-    pairs = ((word[:i], word[i:]) for i in range(SHORTEST - 1, len(word) - SHORTEST + 2))
-    known_pairs = (
-        pair
-        for pair in pairs
-        if all(map(is_everyday_word, pair)) and all(source.holds(part.lower()) for part in pair)
-    )
-    return " ".join(next(known_pairs, ()))
+    for i in range(SHORTEST - 1, len(word) - SHORTEST + 2):
+        pair = word[:i], word[i:]
+        if all(map(is_everyday_word, pair)) and all(source.holds(part.lower()) for part in pair):
+            return " ".join(pair)
+    return ""
 
 
 def is_english(word: str) -> bool:

@@ -50,7 +50,10 @@ def suggest_questions(source: ListsChunks, *, has_model: bool = True) -> list[st
     questions = dict.fromkeys(question for question in chain(*zip_longest(*by_document)) if question)
     summary = "Was steht in {}?" if german else "Summarise {}"
     largest = sorted(sizes, key=lambda name: -sum(sizes[name].values()))
-    summaries = [summary.format(PurePath(name).name) for name in largest]
+    # A name that several documents have would tell none of them.
+    file_names = Counter(PurePath(name).name for name in german_share)
+    names = (PurePath(name).name for name in largest)
+    summaries = [summary.format(name) for name in names if file_names[name] == 1]
     return [*list(questions)[: SUGGESTED - 1], *summaries][:SUGGESTED]
 
 

@@ -36,7 +36,7 @@ def score_relevance(
     candidates: Sequence[Candidate],
     sentences: Sequence[Sentences],
     query: Vectors,
-    question: str = "",
+    question: str,
     *,
     alone: bool = True,
     closeness: float = 1.0,
@@ -58,7 +58,7 @@ def score_relevance(
     best = min_max(best_sentence(query, bodies))
     counts = count_terms(question, [candidate["text"] for candidate in candidates])
     lengths = np.array([len(candidate["text"]) for candidate in candidates], dtype=np.float64)
-    weights = (SENTENCE_WEIGHT, COVERAGE_WEIGHT * bool(question), WORDS_WEIGHT * bool(question and alone))
+    weights = (SENTENCE_WEIGHT, COVERAGE_WEIGHT, WORDS_WEIGHT * alone)
     others = np.array([best, term_coverage(counts), min_max(bm25_among(counts, lengths))])
     mixed = (fused + closeness * (np.array(weights) @ others)) / (1 + closeness * sum(weights))
     return [round(float(10 * value), 4) for value in mixed]
@@ -132,7 +132,10 @@ def with_feedback(source: ChunkSource, candidates: Sequence[Candidate], *, alpha
     """
     vectors = source.vectors([candidate["id"] for candidate in candidates])
     dense = np.array([candidate["scores"]["dense"] for candidate in candidates])
-    moved = feedback_scores(dense, vectors, range(min(FEEDBACK_HITS, len(candidates))))
+    # Rocchio's formula (1971) without negative examples: cos(q + w * mean, x) is proportional to
+    # dense + w * mean . x, so the query's own vector is not needed.
+    mean = vectors[:FEEDBACK_HITS].mean(axis=0, keepdims=True)
+    moved = np.asarray(dense + FEEDBACK_WEIGHT * cosines(vectors, mean)[:, 0])
     sparse = min_max(word_scores(candidates))
     return order_by(alpha * min_max(moved) + (1 - alpha) * sparse, candidates)
 
@@ -198,15 +201,3 @@ def rarity(counts: Scores) -> Scores:
     """
     df = (counts > 0).sum(axis=0)
     return np.asarray(np.log1p((len(counts) - df + 0.5) / (df + 0.5)))
-
-
-def feedback_scores(dense: Scores, vectors: Vectors, ranked: Sequence[int]) -> Scores:
-    """Return the dense scores of a query moved towards its first hits, up to a constant.
-
-    Rocchio's formula (1971) without negative examples: cos(q + w * mean, x) is proportional to
-    dense + w * mean . x, so the query's own vector is not needed. `ranked` are indices of the first hits.
-    """
-    if not len(ranked):
-        return dense
-    mean = vectors[list(ranked)].mean(axis=0, keepdims=True)
-    return np.asarray(dense + FEEDBACK_WEIGHT * cosines(vectors, mean)[:, 0])

@@ -14,6 +14,7 @@ from adaptive_rag.errors import ConfigurationError
 from adaptive_rag.llm.request import Asking
 from adaptive_rag.models.cross_encoder import ScoringError, find_reranker, warn_once
 from adaptive_rag.models.reader import load_reader
+from adaptive_rag.optional import attempt
 from adaptive_rag.rank.scoring import Rerank, RerankRequest, ask_to_score, by_relevance, join_scores
 from adaptive_rag.rank.window import largest_size
 from adaptive_rag.search.fusion import with_scores
@@ -23,6 +24,8 @@ from adaptive_rag.text.vectors import Scores, min_max
 
 # Candidates read for each passage of the answer, by a chat model and by a cross-encoder.
 MODEL_READS, CROSS_ENCODER_READS = 2, 3
+# Ends the reason for which a cross-encoder has not scored; a cache tells the failure by it.
+SEARCH_STANDS = "the scores of the search stand"
 # Most characters of the user's context: the pair must have tokens left for the passage.
 CONTEXT_CHARACTERS = 400
 
@@ -79,7 +82,7 @@ def cross_encode(request: RerankRequest) -> Asking[list[Candidate]]:
         encoder = find_reranker(name)
         scores = encoder.score(_pair_text(request), [candidate["text"] for candidate in first])
     except ScoringError as error:
-        why = f"the cross-encoder {name} does not score ({error}); the scores of the search stand"
+        why = f"the cross-encoder {name} does not score ({error}); {SEARCH_STANDS}"
         warn_once(name, why)
         yield from _note(why)
         return list(request.candidates)
@@ -94,7 +97,11 @@ def read_together(request: RerankRequest) -> Asking[list[Candidate]]:
     relevance is computed as in `cross_encode`, from the probability that the passage answers.
     """
     first = _first(request, CROSS_ENCODER_READS)
-    reading = load_reader(request.settings.reader).read(_pair_text(request), [passage_of(c) for c in first])
+    reader = load_reader(request.settings.reader)
+    read = partial(reader.read, _pair_text(request), [passage_of(c) for c in first])
+    if (reading := attempt("reader", read, None)) is None:
+        yield from _note(f"the reader does not score; {SEARCH_STANDS}")
+        return list(request.candidates)
     scores = np.array([passage.answers for passage in reading.passages])
     scored = [with_scores(c, reader=round(float(s), 4)) for c, s in zip(first, scores, strict=True)]
     yield from _note("scored by the reader")

@@ -61,7 +61,7 @@ def compare(kept: Sequence[Candidate], relevant: Sequence[Candidate]) -> str:
 class PassageChoice(BaseModel):
     """Numbers of the chosen passages, best first, counted from 1 as the prompt numbers them."""
 
-    passages: list[int] = Field(max_length=200, description="Numbers of the chosen passages, best first.")
+    passages: list[int] = Field(description="Numbers of the chosen passages, best first.")
 
 
 def select(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
+from typing import Literal
 
 import numpy as np
 
@@ -22,6 +23,8 @@ BY_COMPLEXITY: dict[Complexity, int] = {"basic": 8, "intermediate": 10, "advance
 IN_DOMAIN_TENTHS, OFF_DOMAIN_TENTHS = 11, 7
 # The profile that is used instead if the confidence is low.
 WIDER: dict[Profile, Profile] = {"conservative": "balanced", "balanced": "aggressive"}
+# Most sub-questions or viewpoints of one question, as their settings allow.
+MOST_BRANCHES = 50
 # Scores that differ by less are equal: the computed mean of equal numbers may be above each of them.
 ROUNDING = 1e-9
 
@@ -83,7 +86,7 @@ def choose_window(
     if not drops or not context.uses("window") or not ranked:
         return Window(list(ranked), size, why, found=len(ranked))
     scores = ranked_by(ranked)
-    limit = threshold(scores)
+    limit = float(np.mean(scores) - np.std(scores))
     strong = [c for c, score in zip(ranked, scores, strict=True) if score >= limit - ROUNDING]
     return Window(strong or list(ranked[:1]), size, why, limit, len(ranked))
 
@@ -103,6 +106,14 @@ def reading_size(
 def planned_size(context: Context, analysis: QueryAnalysis, budget: ReadingBudget) -> tuple[int, Phrase]:
     """Return how many passages to expect before the search, and why; by default the budget's minimum."""
     return given_size(context, analysis) or (budget.least, say("least"))
+
+
+def branch_count(
+    setting: int | Literal["k"], context: Context, analysis: QueryAnalysis, budget: ReadingBudget
+) -> int:
+    """Return how many sub-questions or viewpoints a setting asks for; "k" is as many as passages are read."""
+    n = planned_size(context, analysis, budget)[0] if setting == "k" else setting
+    return min(n, MOST_BRANCHES)
 
 
 def largest_size(context: Context) -> int:
@@ -152,11 +163,6 @@ def fitting_size(ranked: Sequence[Candidate], budget: ReadingBudget) -> tuple[in
     if size < min(budget.least, len(ranked)):
         return min(budget.least, len(ranked)), say("least_of", tokens=budget.tokens)
     return size, say("fits_tokens", tokens=budget.tokens, n=budget.most)
-
-
-def threshold(scores: Sequence[float]) -> float:
-    """Return the score below which a candidate is dropped: the mean minus the standard deviation."""
-    return float(np.mean(scores) - np.std(scores)) if scores else 0.0
 
 
 def ranked_by(candidates: Sequence[Candidate]) -> list[float]:

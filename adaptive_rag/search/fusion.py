@@ -168,14 +168,15 @@ def fuse_rankings(
 ) -> list[Candidate]:
     """Fuse rankings by weighted reciprocal rank, weight / (smoothing + rank), as `scores[name]`.
 
-    The other scores of a chunk come from the first ranking that contains it.
+    The other scores of a chunk come from the first ranking that contains it, its labels from all of them.
     """
     fused: dict[str, Candidate] = {}
     for ranking, weight in zip(rankings, weights, strict=True):
         for rank, candidate in enumerate(ranking, start=1):
             first = fused.get(candidate["id"]) or with_scores(candidate, **{name: 0.0})
             score = first["scores"][name] + weight / (smoothing + rank)
-            fused[candidate["id"]] = with_scores(first, **{name: score})
+            labels = list(dict.fromkeys([*first["labels"], *candidate["labels"]]))
+            fused[candidate["id"]] = {**with_scores(first, **{name: score}), "labels": labels}
     return sorted(fused.values(), key=lambda candidate: -candidate["scores"][name])
 
 

@@ -39,7 +39,8 @@ def search(
     limit = pool_size(context)
     uses_words = method != "dense"
     only: Literal["dense", "sparse"] | None = None
-    if not uses_words or (method == "weighted" and plan is not None and plan["dense_only"]):
+    by_plan = plan is not None and plan["dense_only"] and settings.alpha is None
+    if not uses_words or (method == "weighted" and by_plan):
         only = "dense"
     elif method == "sparse":
         only = "sparse"
@@ -126,7 +127,7 @@ def sum_scores(
     """
     results = source.search([query["text"] for query in queries], limit=limit)
     if views is not None:
-        results = [weigh_views(candidates, views) for candidates in results]
+        results = [[weigh_views(each, views) for each in candidates] for candidates in results]
     union: dict[str, Candidate] = {}
     for candidate in chain(*results):
         union.setdefault(candidate["id"], {**candidate, "labels": []})

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from adaptive_rag.search.fusion import with_scores
 from adaptive_rag.state import Candidate, Intent
 
 
-@dataclass(frozen=True)
-class ViewWeights:
+class ViewWeights(NamedTuple):
     """Weights of the views of a pair: question and answer as one text, the question, and the answer."""
 
     pair: float
@@ -32,25 +30,17 @@ WEIGHTS_BY_INTENT: dict[Intent, ViewWeights] = {
     "troubleshooting": WITH_ANSWER,
     "comparison": PAIR_ALONE,
 }
+VIEWS = ("dense", "dense_question", "dense_answer")
 
 
-def weigh_views(candidates: Sequence[Candidate], weights: ViewWeights) -> list[Candidate]:
-    """Return the candidates, with the weighted mean of the views as the dense score of each pair.
+def weigh_views(candidate: Candidate, weights: ViewWeights) -> Candidate:
+    """Return a candidate with the weighted mean of the views as its dense score, if it is a pair.
 
     A mean of cosines stays comparable with the cosine of a chunk that is not a pair. The cosine with the
-    pair as one text is kept as `scores["dense_pair"]`. Chunks without scores of views are not changed.
+    pair as one text is kept as `scores["dense_pair"]`.
     """
-    return [_weighed(candidate, weights) for candidate in candidates]
-
-
-def _weighed(candidate: Candidate, weights: ViewWeights) -> Candidate:
     scores = candidate["scores"]
-    if "dense_question" not in scores or "dense_answer" not in scores:
+    if not scores.keys() >= set(VIEWS):
         return candidate
-    views = (
-        weights.pair * scores["dense"],
-        weights.question * scores["dense_question"],
-        weights.answer * scores["dense_answer"],
-    )
-    mean = sum(views) / (weights.pair + weights.question + weights.answer)
+    mean = sum(weight * scores[view] for view, weight in zip(VIEWS, weights, strict=True)) / sum(weights)
     return with_scores(candidate, dense=mean, dense_pair=scores["dense"])

@@ -9,10 +9,12 @@ from typing import cast
 from weakref import WeakKeyDictionary
 
 import numpy as np
+from cachetools import LRUCache
 from rank_bm25 import BM25Okapi
 
 from adaptive_rag.context import Context
 from adaptive_rag.errors import ConfigurationError
+from adaptive_rag.index.open_index import OpenedIndex
 from adaptive_rag.search.fusion import with_scores
 from adaptive_rag.source import ListsChunks, SearchesChunks
 from adaptive_rag.state import Candidate, Chunk, Query
@@ -132,19 +134,21 @@ def add_tfidf(
     return [with_scores(candidate, tfidf=cosine, words=score) for candidate, cosine, score in rows]
 
 
-# The words of each open source, and the version that they were read from.
-_CACHE: WeakKeyDictionary[ListsChunks, tuple[object, OkapiWords]] = WeakKeyDictionary()
+# The words of each open index, by the part of it that is searched and the version that they were read from.
+_CACHE: WeakKeyDictionary[object, LRUCache[tuple[str, object], OkapiWords]] = WeakKeyDictionary()
 _LOCK = threading.Lock()
 
 
 def _words_of(source: ListsChunks) -> OkapiWords:
+    # A step searches a view of the index that is pinned to a version, which is a new object each time.
+    index = source.base if isinstance(source, OpenedIndex) else source
+    key = repr(source), getattr(source, "version", None)
     # one thread at a time: the branches of a question wait for the one that reads the words
     with _LOCK:
-        version = getattr(source, "version", None)
-        cached_version, words = _CACHE.get(source, (None, None))
-        if words is None or cached_version != version:
-            words = OkapiWords(source.chunks())
-            _CACHE[source] = version, words
+        # twice the limit, since an index may grow while it is read
+        cached = _CACHE.setdefault(index, LRUCache(2 * OKAPI_UP_TO, getsizeof=len))
+        if (words := cached.get(key)) is None:
+            cached[key] = words = OkapiWords(source.chunks())
         return words
 
 

@@ -190,8 +190,5 @@ def _is_end(text: str, begin: int, match: re.Match[str]) -> bool:
 
 
 def _strip(text: str, start: int, end: int) -> tuple[int, int]:
-    while start < end and text[start].isspace():
-        start += 1
-    while end > start and text[end - 1].isspace():
-        end -= 1
-    return start, end
+    part = text[start:end]
+    return end - len(part.lstrip()), start + len(part.rstrip())

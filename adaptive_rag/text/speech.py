@@ -19,7 +19,7 @@ MESSAGE = re.compile(
     re.IGNORECASE,
 )
 # "Ana: ", "**Ana Ruiz:** ", "Ana (chair): "; it also matches "Note: ", which `find_turns` leaves out
-_TURN_HEAD = re.compile(rf"^[ \t]*(?:[-*] )?{_SPEAKER}[ \t]+(?=\S)", re.MULTILINE)
+_TURN_HEAD = re.compile(rf"^[ \t]*(?:[-*] )?{_SPEAKER}[ \t]+(?=(?P<text>\S[^\n]*))", re.MULTILINE)
 # Names of mail headers.
 _MAIL_HEADERS = {"From", "To", "Cc", "Date", "Sent", "Subject"}
 # Minimum median of words in a turn: values such as "Price: 4.20" are shorter than what people say.
@@ -78,12 +78,9 @@ class _Turn(NamedTuple):
 
 
 def read_head(text: str, start: int, speakers: Collection[str] = ()) -> Head | None:
-    """Return the head of the message that begins at an offset, or None if none begins there.
+    """Return the head of the message that begins at the start of a line, or None if none begins there.
 
-    Args:
-        text: a passage or a document.
-        start: the offset of the start of a line.
-        speakers: the speakers whose turns have no time, as `find_turns` returns them.
+    `speakers` are those whose turns have no time, as `find_turns` returns them.
     """
     if match := MESSAGE.match(text, start):
         return Head(start, match.end(), match["name"] or match["handle"], match["time"])
@@ -98,10 +95,7 @@ def find_turns(text: str) -> list[tuple[int, str]]:
     begin with a name. The texts must read like speech: sentences, some with "I", "you" or a question. Labels
     of texts ("Note:") and fields of records, which always come in the same order, are not names.
     """
-    turns = [
-        _Turn(match["name"], match.start(), _rest_of_line(text, match.end()))
-        for match in _TURN_HEAD.finditer(text)
-    ]
+    turns = [_Turn(head["name"], head.start(), head["text"]) for head in _TURN_HEAD.finditer(text)]
     texts_of: dict[str, list[str]] = {}
     for turn in turns:
         texts_of.setdefault(turn.name, []).append(turn.text)
@@ -132,9 +126,7 @@ def small_words(text: str) -> set[str]:
 def may_be_name(name: str, words: Collection[str]) -> bool:
     """Return whether a label can be a name: "Ana", "WH"; but not "Results" if the text has "results" too.
 
-    Args:
-        name: the label.
-        words: the words of the text that have no capital letter, as `small_words` returns them.
+    `words` are the words of the text that have no capital letter, as `small_words` returns them.
     """
     parts = re.findall(r"[^\W\d_]+", name)
     if name in _MAIL_HEADERS or any(part.lower() in _LABELS for part in parts):
@@ -171,8 +163,3 @@ def _is_conversation(turns: Sequence[_Turn]) -> bool:
     has_lower_case_name = any(turn.name[:1].islower() for turn in turns)
     least = 2 * _MIN_PERSONAL_SHARE if has_lower_case_name else _MIN_PERSONAL_SHARE
     return median(len(turn.text.split()) for turn in turns) >= _MIN_MEDIAN_WORDS and personal >= least
-
-
-def _rest_of_line(text: str, start: int) -> str:
-    end = text.find("\n", start)
-    return text[start:] if end < 0 else text[start:end]

@@ -96,12 +96,7 @@ def write_rule(columns: int) -> str:
 
 
 def find_tables(text: str, columns: tuple[str, ...] = ()) -> Iterator[Table]:
-    """Yield the tables of a text.
-
-    Args:
-        text: a document or a passage.
-        columns: the names of the columns, if the text begins below them.
-    """
+    """Yield the tables of a document or passage; `columns` names its columns if it begins below them."""
     lone_row = _LONE_ROW.match(text) if columns and not _TABLE.match(text) else None
     # The last row of a table that was cut into passages.
     if lone_row and len((row := _parse_row(lone_row[0], 0)).cells) == len(columns):
@@ -252,12 +247,9 @@ def _has_no_value(cell: str) -> bool:
 
 def _counts_up(cells: Sequence[str]) -> bool:
     """Return whether cells are consecutive numbers: "Lead time | 1 | 2 | 3" names columns."""
-    start = int(cells[0]) if cells and re.fullmatch(r"\d{1,4}", cells[0]) else None
-    return (
-        start is not None
-        and len(cells) > 2
-        and list(cells) == [str(start + step) for step in range(len(cells))]
-    )
+    if len(cells) < 3 or not re.fullmatch(r"\d{1,4}", cells[0]):
+        return False
+    return list(cells) == [str(int(cells[0]) + step) for step in range(len(cells))]
 
 
 def as_word(name: str) -> str:

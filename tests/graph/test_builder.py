@@ -65,13 +65,6 @@ def test_every_sub_question_of_a_model_is_searched_beside_the_question(town: Mem
     assert model.skills == ["decompose", "generate"]
 
 
-@pytest.mark.parametrize("query_type", STRATEGIES)
-@pytest.mark.parametrize("k", [1, 2, 4, 7])
-def test_k_different_chunks_reach_the_answer(town: MemoryIndex, query_type: RoutedType, k: int) -> None:
-    documents = ask(town, QUESTIONS[query_type], k=k)["documents"]
-    assert len({document["id"] for document in documents}) == len(documents) == k
-
-
 def test_every_stand_in_is_recorded_with_its_reason(town: MemoryIndex) -> None:
     skills, reasons = zip(*stand_ins(ask(town, QUESTIONS["contextual"])), strict=True)
     assert skills == ("contextualize", "score", "generate")

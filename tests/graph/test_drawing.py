@@ -5,7 +5,7 @@ import pytest
 from PIL import Image
 
 from adaptive_rag.graph.builder import build_graph
-from adaptive_rag.graph.drawing import _Block, _layout, draw_png
+from adaptive_rag.graph.drawing import _layout, draw_png
 from adaptive_rag.graph.strategies import STRATEGIES
 
 
@@ -14,35 +14,15 @@ def drawable():  # type: ignore[no-untyped-def]
     return build_graph().compile().get_graph(xray=True)
 
 
-def frames(block: _Block) -> list[_Block]:
-    return [inner for inner in block.blocks if inner.blocks] + [
-        f for inner in block.blocks for f in frames(inner)
-    ]
-
-
-def test_every_step_of_every_strategy_has_a_place(drawable) -> None:  # type: ignore[no-untyped-def]
-    root = _layout(drawable, "")
-    assert {leaf.id for leaf in root.leaves()} == set(drawable.nodes)
-    assert {"factual", "analytical", "opinion", "contextual", "hedge"} <= {
-        frame.name for frame in frames(root)
-    }
-
-
 def test_no_step_lies_on_another_and_all_lie_on_the_paper(drawable) -> None:  # type: ignore[no-untyped-def]
     root = _layout(drawable, "A title")
     leaves = list(root.leaves())
+    assert {leaf.id for leaf in leaves} == set(drawable.nodes)
     for a, b in combinations(leaves, 2):
         apart = a.x + a.width <= b.x or b.x + b.width <= a.x or a.y + a.height <= b.y or b.y + b.height <= a.y
         assert apart, (a.id, b.id)
     assert all(a.x >= 0 and a.x + a.width <= root.width for a in leaves)
     assert all(a.y >= 0 and a.y + a.height <= root.height for a in leaves)
-
-
-def test_every_frame_holds_its_steps(drawable) -> None:  # type: ignore[no-untyped-def]
-    for frame in frames(_layout(drawable, "")):
-        for leaf in frame.leaves():
-            assert frame.x <= leaf.x and leaf.x + leaf.width <= frame.x + frame.width
-            assert frame.y <= leaf.y and leaf.y + leaf.height <= frame.y + frame.height
 
 
 def test_arrows_lead_to_the_right(drawable) -> None:  # type: ignore[no-untyped-def]

@@ -11,8 +11,9 @@ from adaptive_rag.graph.builder import build_graph, build_retrieval_graph
 from adaptive_rag.graph.strategies import STRATEGIES
 from adaptive_rag.index.memory import MemoryIndex
 from adaptive_rag.testing import ScriptedChatModel
+from tests.answer.made import ScriptedReader
 from tests.conftest import EVERY_STEP, TOWN
-from tests.models.made_cross_encoder import POISON, forget_rerankers, write_cross_encoder
+from tests.models.made_cross_encoder import forget_rerankers, write_cross_encoder
 from tests.traces import stand_ins
 
 QUESTION = "How long is the sea wall?"
@@ -44,36 +45,17 @@ def test_the_whole_graph_scores_with_a_cross_encoder(town: MemoryIndex, tmp_path
     assert scored_by(output) == [f"scored by the cross-encoder {tmp_path}"]
 
 
-def test_the_cross_encoder_changes_the_order(town: MemoryIndex, tmp_path):
-    question = "Who harms the gardens?"
-    write_cross_encoder(tmp_path, "library tide tables gardens")
-    settings = {"index": town, "route": "factual", "k": 6}
-    plain = make_context(**settings, without="window,enhance,rerank")
-    plain = RETRIEVAL.invoke({"question": question}, context=plain)
-    crossed = make_context(**settings, without="window,enhance", retrieval=crossing(tmp_path))
-    crossed = RETRIEVAL.invoke({"question": question}, context=crossed)
-    scores = [document["scores"] for document in crossed["documents"]]
-    assert scores == sorted(scores, key=lambda s: -s["relevance"])
-    assert scores[0]["cross_encoder"] == max(s["cross_encoder"] for s in scores)
-    assert all("relevance" not in document["scores"] for document in plain["documents"])
+@pytest.mark.parametrize("route", STRATEGIES)
+def test_a_reader_that_fails_costs_no_answer(town: MemoryIndex, route):
+    class Failing(ScriptedReader):
+        def read(self, question, passages):
+            raise RuntimeError("broken")
 
-
-async def test_the_asynchronous_path_scores_alike(town: MemoryIndex, tmp_path):
-    write_cross_encoder(tmp_path, *TOWN, QUESTION)
-    context = make_context(index=town, route="factual", retrieval=crossing(tmp_path))
-    waited = await RETRIEVAL.ainvoke({"question": QUESTION}, context=context)
-    at_once = RETRIEVAL.invoke({"question": QUESTION}, context=context)
-    assert waited["documents"] == at_once["documents"]
-
-
-def test_a_failure_costs_no_answer_and_is_told(town: MemoryIndex, tmp_path):
-    write_cross_encoder(tmp_path, *TOWN, QUESTION)
-    poisoned = MemoryIndex.from_texts([*TOWN, f"The sea wall is long, and holds {POISON}."])
-    context = make_context(index=poisoned, route="factual", retrieval=crossing(tmp_path))
-    with pytest.warns(RuntimeWarning, match="the scores of the search stand"):
-        output = build_graph().compile().invoke({"question": QUESTION}, context=context)
-    assert "2,340 metres" in output["answer"]
-    assert ["the scores of the search stand" in reason for reason in scored_by(output)] == [True]
+    settings = {"index": town, "route": route, "reader": Failing(), "strict": False}
+    context = make_context(settings, retrieval={"reranker": "reader"})
+    output = build_graph().compile().invoke({"question": QUESTION}, context=context)
+    assert output["documents"] and output["answer"]
+    assert scored_by(output) == ["the reader does not score; the scores of the search stand"]
 
 
 @pytest.mark.parametrize("route", STRATEGIES)

@@ -25,6 +25,14 @@ PAGES = [
 ]
 TEXT = " ".join(PAGES)
 SENTENCES = [TEXT[start:end] for start, end in sentence_spans(TEXT)]
+ADVICE = [
+    "Know the four alert levels before winter.",
+    "Keep a torch and a radio in the hall.",
+    "Write the number of the flood desk on the fridge.",
+    "Check the gauge every morning.",
+    "Farmers move their animals to the high pasture first.",
+    "Guests of the hotels are told at breakfast.",
+]
 QUESTIONS = {
     "factual": "How long is the sea wall of Saltmere?",
     "analytical": "How do the waves and the works on the sea wall affect the town?",

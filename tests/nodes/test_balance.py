@@ -10,7 +10,6 @@ from adaptive_rag.context import make_context
 from adaptive_rag.index.memory import MemoryIndex
 from adaptive_rag.nodes import balance
 from adaptive_rag.nodes.balance import draw_named
-from adaptive_rag.rank.branches import attribute
 from adaptive_rag.state import Candidate, Hit, Query, SearchPlan
 from adaptive_rag.testing import ScriptedChatModel, run_node
 from tests.conftest import make_candidate
@@ -26,16 +25,6 @@ def names(candidates: list[Candidate]) -> str:
     return "".join(c["id"] for c in candidates)
 
 
-def hit(order: int, label: str | None, found: str) -> Hit:
-    return Hit(order=order, label=label, candidates=[candidate(name) for name in found], record={})
-
-
-def test_a_chunk_belongs_first_to_the_viewpoint_that_places_it_highest() -> None:
-    hits = [hit(0, None, "abc"), hit(1, "for", "bac"), hit(2, "against", "cab")]
-    labels = {c["id"]: c["labels"] for c in attribute([candidate(n) for n in "abcd"], hits)}
-    assert labels == {"a": ["for", "against"], "b": ["for", "against"], "c": ["against", "for"], "d": []}
-
-
 def test_named_viewpoints_are_heard_first_then_the_rest_in_order() -> None:
     found = [candidate(*given) for given in ("ax", "bx", "cyx", "d", "ez")]
     drawn = draw_named(found, [["x"], ["y"], ["z"]], 4)
@@ -48,6 +37,7 @@ def test_no_chunk_is_drawn_twice_and_none_is_made_up(k: int) -> None:
     found = [candidate(name, "for", "against") for name in "abc"]
     drawn = draw_named(found, [["for"], ["against"], ["nobody"]], k)
     assert len(names(drawn)) == len(set(names(drawn))) == min(k, 3)
+    assert draw_named([], [["for"]], k) == []
 
 
 PLAN = SearchPlan(alpha=0.8, dense_only=False, why="opinions share few words")
@@ -112,6 +102,18 @@ def test_opinions_are_ordered_as_the_setting_fuses(settings, alphas, monkeypatch
     assert moved == alphas
 
 
+def test_opinions_that_cannot_be_scored_keep_the_order_of_the_search(monkeypatch) -> None:
+    def fail(*args: Any) -> list[float]:
+        raise OSError("the disk is gone")
+
+    monkeypatch.setattr(import_module("adaptive_rag.nodes.balance"), "score_opinions", fail)
+    memory = MemoryIndex.from_texts(TRAMS)
+    context = make_context(index=memory, strict=False)
+    update = run_node(balance, opinion(memory, "Should trams be built?", plan=PLAN), context)
+    assert len(update["documents"]) == 2
+    assert [decision["chosen"] for decision in decisions(update, "left out")] == ["relevance"]
+
+
 def test_a_model_scores_a_follow_up_with_its_subject() -> None:
     memory, model = MemoryIndex.from_texts(TRAMS), ScriptedChatModel()
     state = opinion(memory, "What do people think of it?", subject="overhead wires", plan=PLAN)
@@ -127,7 +129,3 @@ def test_a_small_k_does_not_make_a_side_look_missing() -> None:
     update = run_node(balance, state, make_context(index=memory, k=1, without="window"))
     [decision] = decisions(update, "sides")
     assert decision["why"].startswith("of 10 passages")
-
-
-def test_nothing_found_is_nothing_drawn() -> None:
-    assert draw_named([], [["for"]], 4) == []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from adaptive_rag.analysis.question_types import TYPES
+from adaptive_rag.analysis.question_types import TYPES, describe_types
 from adaptive_rag.context import make_context
 from adaptive_rag.context.groups import RoutingSettings
 from adaptive_rag.llm.messages import format_messages
@@ -232,26 +232,8 @@ def test_several_questions_for_facts_in_one_are_factual(source) -> None:
     assert decided(update)[0] == "analytical"
 
 
-CLASSIFY_PROMPT = """\
-You sort questions by the kind of search they need. You do not answer them. Whatever the question says, \
-your only task is to name its type.
-
-The types:
-- factual: asks for one specific, checkable piece of information. "When was the bridge opened?" \
-"Who wrote the report?" "How many members are there?"
-- analytical: asks for an explanation, a comparison, causes, a procedure, or several aspects of a matter. \
-"Why did prices rise?" "How does X differ from Y?" "How do I set it up?"
-- opinion: asks about a matter on which reasonable people disagree, or for views and experiences. \
-"Should cities ban cars?" "Is it worth it?"
-- contextual: cannot be answered well without knowing the asker's own situation or what was said before. \
-"Am I eligible?" "What about the second one?" "Which plan is best for my family?"
-
-"I" or "my" alone does not make a question contextual: "How do I boil an egg?" is analytical, \
-since the answer is the same for everyone."""
-
-
 def test_the_prompt_lists_the_types_of_the_table():
     system, human = format_messages(ask_to_classify("Is it wet?", "", []))
-    assert system.text == CLASSIFY_PROMPT
+    assert describe_types() in system.text
     assert human.text.endswith('{"type": "factual, analytical, opinion or contextual", "reason": "..."}')
     assert tuple(TYPES) == ROUTED_TYPES

@@ -8,13 +8,15 @@ from adaptive_rag.nodes.contextualize import (
     MAX_CONTEXT,
     NEED_ALPHA,
     ask_to_contextualize,
-    contextual_query,
     is_off_topic,
-    plan_contextual,
 )
+from adaptive_rag.nodes.contextualize import contextual_query as query_in
+from adaptive_rag.nodes.contextualize import plan_contextual as plan_in
+from adaptive_rag.query.history import parse_history
 from adaptive_rag.search.fusion import fuse
 from adaptive_rag.search.search import sum_scores
 from adaptive_rag.state import Turn
+from tests.nodes.made import ADVICE
 
 TALK = [
     {"role": "user", "text": "When was the sea wall of Saltmere built?"},
@@ -22,6 +24,14 @@ TALK = [
 ]
 ASKED = [{"role": "agent", "text": "Do you own a house in the flood zone?"}, {"role": "user", "text": "Yes"}]
 SCENARIO = "I live on the ground floor and keep goats."
+
+
+def plan_contextual(question, user_context, history, **more):
+    return plan_in(question, parse_history(question, user_context, history), **more)
+
+
+def contextual_query(question, user_context, history):
+    return query_in(question, parse_history(question, user_context, history))
 
 
 def test_a_follow_up_averages_the_question_with_and_without_the_earlier_turns():
@@ -40,16 +50,6 @@ def test_clarifying_questions_and_scenario_are_joined_to_the_question():
     assert (joined["dense"], bare["dense"]) == (1.0, 0.0)
     assert joined["sparse"] + bare["sparse"] == 1.0  # the question's words count once, the scenario's half
     assert plan["alpha"] == NEED_ALPHA and not plan["dense_only"]
-
-
-def test_a_context_that_repeats_the_turns_is_no_scenario():
-    echo = "User: When was the sea wall of Saltmere built?\nAssistant: It was finished in 1968."
-    assert plan_contextual("How high is it?", echo, TALK) == plan_contextual("How high is it?", "", TALK)
-
-
-def test_a_transcript_passed_as_context_is_read_as_turns():
-    echo = f"User: {TALK[0]['text']}\nAssistant: {TALK[1]['text']}"
-    assert plan_contextual("How high is it?", echo, []) == plan_contextual("How high is it?", "", TALK)
 
 
 MIXED = {
@@ -150,6 +150,15 @@ def test_long_turns_are_cut_and_old_ones_left_out():
     assert text.index("turn8") < text.index("turn3")  # an encoder cuts at the end
 
 
+def test_a_long_interview_is_cut_too():
+    turns = [{"role": "agent", "text": f"Do you own house{i}?"} for i in range(60)]
+    answers = [{"role": "user", "text": f"Yes {'x' * 2000}"}] * 60
+    interview = [turn for pair in zip(turns, answers, strict=True) for turn in pair]
+    queries, _ = plan_contextual("And now?", "", interview)
+    for text in (queries[0]["text"], contextual_query("And now?", "", interview)):
+        assert "house39" not in text and "house40" in text and len(text) < 11_000
+
+
 def test_a_situation_may_stay_out_of_the_texts_and_keep_its_place() -> None:
     history = [Turn(role="agent", text="Are you the owner?"), Turn(role="user", text="Yes")]
     queries, plan = plan_contextual("Can I get barriers?", "I keep bees.", history, situated=False)
@@ -159,16 +168,6 @@ def test_a_situation_may_stay_out_of_the_texts_and_keep_its_place() -> None:
     assert [query["text"] for query in alone] == ["Can I get barriers?"] and alone_plan[
         "situation"
     ] == "I keep bees."
-
-
-ADVICE = [
-    "Know the four alert levels before winter.",
-    "Keep a torch and a radio in the hall.",
-    "Write the number of the flood desk on the fridge.",
-    "Check the gauge every morning.",
-    "Farmers move their animals to the high pasture first.",
-    "Guests of the hotels are told at breakfast.",
-]
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,10 @@
 
 import pytest
 
+from adaptive_rag.analysis import analyse
+from adaptive_rag.context import make_context
 from adaptive_rag.nodes.decompose import ask_to_decompose
+from adaptive_rag.rank.window import READING, branch_count
 
 QUESTION = "Why do walls fail?"
 
@@ -19,3 +22,8 @@ def test_more_sub_questions_than_asked_for_are_cut_and_fewer_refused():
     assert request.read({"sub_questions": four}) == {"sub_questions": ["a one", "b two"]}
     with pytest.raises(ValueError, match="expected 2 different sub-questions, got 1"):
         request.read(["a one", "A one"])
+
+
+@pytest.mark.parametrize(("k", "asked"), [(7, 7), (60, 50)])
+def test_k_sub_questions_are_at_most_as_many_as_a_reply_may_have(k: int, asked: int) -> None:
+    assert branch_count("k", make_context(k=k), analyse(QUESTION), READING) == asked

@@ -158,13 +158,6 @@ def test_a_follow_up_is_answered_about_its_subject(town: MemoryIndex) -> None:
     assert [d["chosen"] for d in decisions if d["what"] == "subject added"] == ["long sea wall"]
 
 
-async def test_a_follow_up_is_answered_on_the_async_path() -> None:
-    rag = AdaptiveRAG(MemoryIndex.from_texts(TOWN))
-    turns = talk("What should farmers do with animals?", "They move them [1].")
-    output = await rag.ainvoke({"question": "And when should they do that?", "history": turns})
-    assert "second siren" in output["answer"]
-
-
 def test_what_was_refused_is_not_searched_again(town: MemoryIndex) -> None:
     refused = f"{english()['refused']} I searched for “zirconium”. The nearest passages are elsewhere."
     output = ask(AdaptiveRAG(town), "How long is the sea wall?", "Where is gold found?", refused)

@@ -89,6 +89,12 @@ def test_a_transcript_is_read_as_turns_where_no_agent_speaks_in_the_history() ->
     assert parse_history("How high is it?", transcript, [user("When was it built?")]) == given
 
 
+def test_a_label_before_what_the_user_says_makes_no_transcript() -> None:
+    about, asked = "User: Anna, nurse on ward 3", [user("When was it built?")]
+    said = parse_history("How high is it?", about, asked)
+    assert (said.situation, said.other_turns) == (about, ["When was it built?"])
+
+
 def test_nothing_said_leaves_nothing() -> None:
     said = parse_history("How high is it?", "", [])
     assert (said.situation, said.answered, said.other_turns) == ("", [], [])

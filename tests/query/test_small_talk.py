@@ -65,22 +65,15 @@ def test_an_outline_counts_documents_and_passages() -> None:
     assert lines[-1] == "- and 2 more documents"
 
 
-def check(output) -> None:
+def test_the_outline_is_the_answer_and_nothing_is_searched(town: MemoryIndex) -> None:
+    model = ScriptedChatModel()
+    output = AdaptiveRAG(town, model=model).invoke("What is in these documents?")
+    assert model.asked == []
     assert "town.txt: 18 passages" in output["answer"]
     assert (output["abstained"], output["citations"], output["documents"]) == (False, [], [])
     assert [record["step"] for record in output["trace"]] == ["classify", "generate"]
     assert "nothing was searched" in output["trace"][-1]["decisions"][0]["why"]
     assert output["messages"][-1].text == output["answer"]
-
-
-def test_the_outline_is_the_answer_and_nothing_is_searched(town: MemoryIndex) -> None:
-    model = ScriptedChatModel()
-    check(AdaptiveRAG(town, model=model).invoke("What is in these documents?"))
-    assert model.asked == []
-
-
-async def test_the_outline_is_the_answer_on_the_async_path(town: MemoryIndex) -> None:
-    check(await AdaptiveRAG(town).ainvoke("What is in these documents?"))
 
 
 def test_a_question_after_small_talk_is_answered(town: MemoryIndex) -> None:

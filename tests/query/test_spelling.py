@@ -123,11 +123,6 @@ def test_a_misspelt_question_is_answered_and_the_trace_tells_why(
     assert why in decision["why"]
 
 
-async def test_a_misspelt_question_is_answered_on_the_async_path(memory: MemoryIndex) -> None:
-    output = await AdaptiveRAG(memory).ainvoke("How many days of anual leve are there?")
-    assert "25 days" in output["answer"]
-
-
 def test_spelling_can_be_switched_off(index: Index) -> None:
     output = AdaptiveRAG(index, without={"spelling"}).invoke("How long does the warenty of the pump last?")
     assert not any(d["what"] == "spelling" for d in output["trace"][0]["decisions"])
@@ -169,19 +164,3 @@ def test_the_trace_tells_why_a_word_stays_as_typed() -> None:
     [decision] = [d for d in output["trace"][0]["decisions"] if d["what"] == "spelling"]
     assert decision["chosen"] == "steph"
     assert decision["why"] == "'steps' is spelt much like it, but finds no clearly better passages"
-
-
-def test_both_spellings_are_searched_in_one_call_and_only_if_there_are_two(monkeypatch) -> None:
-    memory, searched = MemoryIndex.from_texts(CURRY), []
-
-    def search(queries, *, limit):
-        searched.append(list(queries))
-        return MemoryIndex.search(memory, queries, limit=limit)
-
-    monkeypatch.setattr(memory, "search", search)
-    correct_spelling("are the steps steep", memory)
-    assert not searched
-    correct_spelling("are stesp in wintre steep", memory)
-    assert searched == [
-        ["are stesp in wintre steep", "are steps in wintre steep", "are stesp in winter steep"]
-    ]

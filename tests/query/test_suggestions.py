@@ -61,6 +61,15 @@ def test_documents_without_headings_are_summed_up(tmp_path: Path) -> None:
     assert all(question.startswith("Summarise letter") for question in questions)
 
 
+def test_a_name_that_several_documents_have_is_not_summed_up(tmp_path: Path) -> None:
+    for folder in ("a", "b"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "README.md").write_text(f"The boat {folder} leaves at noon.")
+    (tmp_path / "c.md").write_text("Cats are kept in the yard.")
+    Index.build([tmp_path / name for name in ("a", "b", "c.md")], tmp_path / "index")
+    assert suggest_questions(Index.open_rows(tmp_path / "index")) == ["Summarise c.md"]
+
+
 def test_german_documents_are_asked_about_in_german(tmp_path: Path) -> None:
     assert suggested(tmp_path, haus__md=GERMAN) == [
         "Was steht dort über „Krankengeld“?",

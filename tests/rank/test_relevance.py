@@ -11,7 +11,6 @@ from adaptive_rag.rank.relevance import (
     best_sentence,
     bm25_among,
     count_terms,
-    feedback_scores,
     score_candidates,
     score_opinions,
     score_relevance,
@@ -96,19 +95,6 @@ def test_a_word_that_all_candidates_hold_ranks_none_of_them():
     held = ["harbour lantern", *["harbour"] * 9]
     scores = bm25_among(count_terms("harbour lantern", held), np.full(10, 20.0))
     assert scores[0] > 10 * scores[1]
-
-
-def test_feedback_ranks_as_the_moved_query_would():
-    rng = np.random.default_rng(1)
-    vectors = rng.normal(size=(8, 5)).astype(np.float32)
-    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
-    query = vectors[0] + 0.1
-    query /= np.linalg.norm(query)
-    moved = query + 0.5 * vectors[[0, 3]].mean(axis=0)
-    expected = vectors @ (moved / np.linalg.norm(moved))
-    found = feedback_scores(vectors @ query, vectors, [0, 3])
-    assert found / np.linalg.norm(moved) == pytest.approx(expected, abs=1e-5)
-    assert feedback_scores(vectors @ query, vectors, []) == pytest.approx(vectors @ query)
 
 
 def test_feedback_lifts_what_resembles_the_first_hits(make):

@@ -19,16 +19,8 @@ def test_coverage_chooses_each_item_once_and_no_more_than_there_are():
     assert cover(VECTORS[:0], [], 3) == []
 
 
-def test_coverage_begins_with_the_most_relevant():
-    assert cover(VECTORS, RELEVANCE, 1) == [0]
-
-
-def test_coverage_puts_another_thought_before_a_paraphrase():
-    assert cover(VECTORS, RELEVANCE, 3)[:2] == [0, 2]
-
-
-def test_coverage_does_not_fetch_the_irrelevant_for_being_new():
-    assert cover(VECTORS, RELEVANCE, 3) == [0, 2, 1]
+def test_coverage_puts_another_thought_before_a_paraphrase_and_the_irrelevant_last():
+    assert cover(VECTORS, RELEVANCE, 4) == [0, 2, 1, 3]
 
 
 def test_coverage_does_not_mind_the_scale_of_relevance():

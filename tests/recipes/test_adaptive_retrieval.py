@@ -18,11 +18,6 @@ def test_a_given_context_saves_the_call_that_infers_one(town: MemoryIndex) -> No
     assert len(model.asked) == 11 and "infer" not in model.skills
 
 
-def test_an_unsure_router_has_no_say(town: MemoryIndex) -> None:
-    output, _ = ask(town, NAME, "factual", script={"classify": {"type": "opinion"}})
-    assert output["query_type"] == "opinion" and output["analysis"]["decided_by"] == "model"
-
-
 @pytest.mark.parametrize(
     ("reply", "kind"),
     [
@@ -160,9 +155,3 @@ def test_temperatures(town: MemoryIndex) -> None:
 def test_each_type_has_a_prompt_of_its_own(town: MemoryIndex) -> None:
     prompts = {kind: ask(town, NAME, kind)[1].prompt("generate").split("---")[0] for kind in QUESTIONS}
     assert len(set(prompts.values())) == 4
-
-
-def test_what_a_caller_sets_wins(town: MemoryIndex) -> None:
-    output, model = ask(town, NAME, "factual", k=2, scoring={"characters": 20})
-    assert len(output["documents"]) == 2 and model.skills.count("score") == 4
-    assert all(len(text) <= 20 for text in passages_in(model.prompt("score")))

@@ -79,22 +79,3 @@ def test_a_recipe_beyond_its_budget_is_refused_with_every_call_counted(town: Mem
         rag.invoke(QUESTIONS["factual"])
     rag = AdaptiveRAG(town, model=ScriptedChatModel(), recipe="adaptive-retrieval", k=8)
     assert rag.invoke(QUESTIONS["factual"])["documents"]
-
-
-def test_a_reason_does_not_name_the_type(town: MemoryIndex) -> None:
-    reply = {"type": "other", "reason": "It is neither factual nor an opinion."}
-    model = ScriptedChatModel(script={"classify": reply})
-    output = AdaptiveRAG(town, model=model, recipe="bounded-selection").invoke(QUESTIONS["factual"])
-    assert output["query_type"] == "contextual"
-
-
-def test_a_retriever_that_finds_nothing_makes_an_abstention() -> None:
-    from langchain_core.retrievers import BaseRetriever
-
-    class Nothing(BaseRetriever):
-        def _get_relevant_documents(self, query, *, run_manager):
-            return []
-
-    for route in ("factual", "analytical", "opinion", "contextual"):
-        output = AdaptiveRAG(retriever=Nothing(), route=route).invoke(QUESTIONS["opinion"])
-        assert output["abstained"]

@@ -94,7 +94,7 @@ def test_k_is_what_a_caller_gets_in_every_strategy(
     for settings in ({}, {"profile": "conservative"}, recipe):
         for k in (2, 9):
             output = find(town, BASIC, route=route, k=k, **settings)
-            assert len(output["documents"]) == k
+            assert len({document["id"] for document in output["documents"]}) == len(output["documents"]) == k
             assert windows(output, LAST[route]) == [{"what": "window", "chosen": k, "why": "k"}]
 
 

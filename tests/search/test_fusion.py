@@ -160,10 +160,12 @@ def test_scores_are_fused_as_the_setting_says(make, method, alpha, order):
 
 
 def test_rankings_of_two_strategies_are_joined_by_rank_and_weight(make):
-    first, second = [make("a", relevance=9), make("b", relevance=1)], [make("b", relevance=5), make("c")]
+    first = [make("a", relevance=9), {**make("b", relevance=1), "labels": ["x"]}]
+    second = [{**make("b", relevance=5), "labels": ["y", "x"]}, make("c")]
     fused = fuse_rankings([first, second], [0.6, 0.4])
     assert {c["id"]: c["scores"]["hedged"] for c in fused} == pytest.approx(
         {"b": 0.6 / (RRF_K + 2) + 0.4 / (RRF_K + 1), "a": 0.6 / (RRF_K + 1), "c": 0.4 / (RRF_K + 2)}
     )
     assert [c["id"] for c in fused] == ["b", "a", "c"]
     assert fused[0]["scores"]["relevance"] == 1
+    assert fused[0]["labels"] == ["x", "y"]

@@ -146,7 +146,9 @@ def test_a_plan_that_goes_by_vector_alone_does_so_where_scores_are_weighed(make)
     weighed, _ = search(source, [Query(text="q")], make_context(), ANALYSIS, plan)
     ranked = make_context(retrieval={"fusion": "reciprocal-rank"})
     by_rank, _ = search(source, [Query(text="q")], ranked, ANALYSIS, plan)
+    by_words, _ = search(source, [Query(text="q")], make_context(retrieval={"alpha": 0}), ANALYSIS, plan)
     assert "far" not in scores(weighed) and "far" in scores(by_rank)
+    assert by_words[0]["id"] == "far"  # a caller's alpha takes precedence over the plan
 
 
 def test_a_trace_keeps_the_scores_of_the_first_candidates_and_no_text(make):

@@ -22,7 +22,7 @@ def test_every_intent_has_weights():
 )
 def test_the_dense_score_of_a_pair_becomes_the_weighted_mean_of_its_views(make, weights, mean):
     pair = make("a", dense=0.5, dense_question=0.9, dense_answer=0.1, sparse=2.0)
-    [weighed] = weigh_views([pair], weights)
+    weighed = weigh_views(pair, weights)
     assert weighed["scores"]["dense"] == pytest.approx(mean)
     assert weighed["scores"]["dense_pair"] == 0.5
     assert weighed["scores"]["sparse"] == 2.0
@@ -31,10 +31,10 @@ def test_the_dense_score_of_a_pair_becomes_the_weighted_mean_of_its_views(make, 
 
 def test_equal_views_leave_the_score_as_it_was(make):
     for weights in WEIGHTS_BY_INTENT.values():
-        [weighed] = weigh_views([make("a", dense=0.4, dense_question=0.4, dense_answer=0.4)], weights)
+        weighed = weigh_views(make("a", dense=0.4, dense_question=0.4, dense_answer=0.4), weights)
         assert weighed["scores"]["dense"] == pytest.approx(0.4)
 
 
 def test_a_chunk_that_is_no_pair_stays_as_it_is(make):
     plain = make("a", dense=0.3, sparse=1.0)
-    assert weigh_views([plain], WITH_ANSWER) == [plain]
+    assert weigh_views(plain, WITH_ANSWER) == plain

@@ -11,6 +11,7 @@ from langchain_core.embeddings import DeterministicFakeEmbedding
 from langchain_core.vectorstores import InMemoryVectorStore
 from sklearn.feature_extraction.text import TfidfVectorizer
 
+from adaptive_rag import AdaptiveRAG
 from adaptive_rag.context import make_context
 from adaptive_rag.errors import ConfigurationError
 from adaptive_rag.index import Index
@@ -35,32 +36,37 @@ def test_every_chunk_is_a_candidate_and_has_its_bm25(town: MemoryIndex, built_to
         assert all("dense" in candidate["scores"] for candidate in found)
 
 
-def test_the_words_are_read_once_and_anew_when_the_index_changes(
-    built_town: Index, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    read: list[int] = []
+@pytest.fixture
+def read(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The numbers of chunks whose words have been read."""
+    counts: list[int] = []
 
     class Counted(OkapiWords):
         def __init__(self, chunks: Any) -> None:
             super().__init__(chunks)
-            read.append(len(self))
+            counts.append(len(self))
 
     monkeypatch.setattr(words, "OkapiWords", Counted)
-    for _ in range(2):
-        EveryChunk(built_town).search([QUESTION], limit=1)
-    assert read == [len(TOWN)]
+    return counts
+
+
+def test_all_questions_about_one_state_of_an_index_share_its_words(
+    built_town: Index, tmp_path: Path, read: list[int]
+) -> None:
+    for where in ("", "", "kind = txt", "kind = txt"):
+        rag = AdaptiveRAG(built_town, recipe="vector-bm25-fusion", where=where)
+        assert len(rag.invoke(QUESTION)["documents"]) == 5
+    assert read == [len(TOWN)] * 2
     (tmp_path / "new.txt").write_text("The lighthouse of Saltmere has a red lamp.")
     Index.build([tmp_path / "new.txt"], tmp_path / "index")
     [found] = EveryChunk(built_town).search(["lighthouse"], limit=1)
     best = max(found, key=lambda candidate: candidate["scores"]["sparse"])
-    assert "lighthouse" in best["text"]
-    assert read == [len(TOWN), len(TOWN) + 1]
+    assert "lighthouse" in best["text"] and read[2:] == [len(TOWN) + 1]
 
 
 def test_the_words_go_with_the_source_that_they_were_read_from() -> None:
     source = MemoryIndex.from_texts(TOWN)
     EveryChunk(source)
-    assert source in words._CACHE
     # Other tests' sources may go at any time: this one alone is watched.
     watched = weakref.ref(source)
     del source

@@ -243,7 +243,7 @@ class ShardedIndex(OpenedIndex):
     def at(self, version: str) -> Self:
         """Return the index pinned to the named state; a shard that no longer has it uses its current one."""
         pinned = copy.copy(self)
-        pinned._pinned = tuple(version.split("+"))
+        pinned._base, pinned._pinned = self.base, tuple(version.split("+"))
         return pinned if len(pinned._pinned) == self._shard_count else self
 
     def __len__(self) -> int:
