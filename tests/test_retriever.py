@@ -1,6 +1,8 @@
 """The door for LangChain retrieval."""
 
+import copy
 import pickle
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -85,11 +87,13 @@ def test_a_wrong_setting_is_refused_at_once(town: MemoryIndex, settings: dict[st
         AdaptiveRetriever(index=town).invoke(LONG, **settings)
 
 
-def test_it_can_be_pickled_before_and_after_its_first_use(retriever: AdaptiveRetriever) -> None:
-    found = pickle.loads(pickle.dumps(retriever)).invoke(LONG)
+@pytest.mark.parametrize("copied", [lambda it: pickle.loads(pickle.dumps(it)), copy.deepcopy])
+def test_it_can_be_copied_before_and_after_its_first_use(
+    retriever: AdaptiveRetriever, copied: Callable[[AdaptiveRetriever], AdaptiveRetriever]
+) -> None:
+    found = copied(retriever).invoke(LONG)
     assert found == retriever.invoke(LONG)
-    copied = pickle.loads(pickle.dumps(retriever))
-    assert copied.invoke(LONG, k=2) == retriever.invoke(LONG, k=2)
+    assert copied(retriever).invoke(LONG, k=2) == retriever.invoke(LONG, k=2)
 
 
 def test_it_stands_in_a_chain(retriever: AdaptiveRetriever) -> None:
