@@ -295,6 +295,11 @@ def test_live_objects_are_taken_as_they_are(town: MemoryIndex) -> None:
     assert context.embeddings is embeddings
 
 
+def test_a_path_is_taken_as_its_text() -> None:
+    context = make_context(index=Path("kb"), ontology=Path("a.yaml"), models={"prompts": Path("own")})
+    assert (context.index, context.ontology, context.models.prompts) == ("kb", "a.yaml", "own")
+
+
 def test_a_context_does_not_change() -> None:
     with pytest.raises(ValidationError):
         make_context().k = 5  # type: ignore[misc]
@@ -339,6 +344,8 @@ def test_the_fingerprint_knows_live_objects_apart_and_parts_in_any_order() -> No
     model, other = ScriptedChatModel(), ScriptedChatModel()
     prints = [make_context(model=each).fingerprint() for each in (model, model, other, None)]
     assert prints[0] == prints[1] and len(set(prints)) == 3
+    # Python gives the id of an object that is gone to the next one.
+    assert len({make_context(model=ScriptedChatModel()).fingerprint() for _ in range(9)}) == 9
     parts = [make_context(without=each).fingerprint() for each in ("hedge,window", "window,hedge", "window")]
     assert parts[0] == parts[1] != parts[2]
     assert make_context(k=None).fingerprint() == make_context().fingerprint()
