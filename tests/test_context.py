@@ -22,6 +22,8 @@ from adaptive_rag.context import (
 )
 from adaptive_rag.context.groups import GROUPS, MECHANISMS, Fusion, Profile, RetrievalSettings
 from adaptive_rag.errors import AdaptiveRAGWarning, ConfigurationError
+from adaptive_rag.graph.builder import build_graph
+from adaptive_rag.index import Index
 from adaptive_rag.index.memory import MemoryIndex
 from adaptive_rag.testing import ScriptedChatModel
 
@@ -309,6 +311,19 @@ def test_without_a_context_the_defaults_serve() -> None:
     assert context_of(Runtime(context=None)) == make_context()  # type: ignore[arg-type]
     given = make_context(k=9)
     assert context_of(Runtime(context=given)) is given
+
+
+def test_a_question_reads_the_settings_once(
+    built_town: Index, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ADAPTIVE_RAG_INDEX", str(tmp_path / "index"))
+    asked: Any = {"question": "How long is the sea wall?"}
+    updates = build_graph().compile().stream(asked, stream_mode="updates")
+    next(updates)
+    monkeypatch.setenv("ADAPTIVE_RAG_K", "0")
+    assert [name for update in updates for name in update] == ["factual", "generate"]
+    with pytest.raises(ConfigurationError, match="k = '0'"):
+        build_graph().compile().invoke(asked)
 
 
 SAME_ANSWER = {

@@ -207,7 +207,7 @@ class _Examples:
     @cached_property
     def largest_eigenvalue(self) -> float:
         """The largest eigenvalue of the kernel, which bounds that of every submatrix."""
-        from scipy.sparse.linalg import eigsh
+        from scipy.sparse.linalg import eigsh  # type: ignore[import-untyped]
 
         start = np.ones(len(self.kernel))  # a random one would give other last digits each time
         return float(eigsh(self.kernel, k=1, v0=start, return_eigenvectors=False)[0])

@@ -9,7 +9,7 @@ import weakref
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
 from importlib.metadata import version
 from operator import attrgetter
 from pathlib import Path
@@ -69,7 +69,7 @@ from adaptive_rag.text.redaction import cause_of, redact, remember_address
 from adaptive_rag.where import join_conditions, read_where
 
 if TYPE_CHECKING:
-    from langgraph.runtime import Runtime
+    from langgraph.runtime import RunControl, Runtime
 
 CONFIG_FILE = "adaptive-rag.toml"
 # The config file's table for the web server, which is not read here.
@@ -452,7 +452,15 @@ def context_of(runtime: Runtime[Any]) -> Context:
             f"The run's context is a {type(context).__name__}, which has no settings of Adaptive RAG. In a "
             "graph with a context of its own, use AdaptiveRAG(...) as a node, not its graph."
         )
+    if context is None and runtime.control is not None:
+        return _settings_of(runtime.control)
     return context or make_context()
+
+
+@lru_cache(maxsize=64)
+def _settings_of(run: RunControl) -> Context:
+    """Return the default settings of a run, which its steps read once."""
+    return make_context()
 
 
 def is_served(runtime: Runtime[Any]) -> bool:
