@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
@@ -11,6 +12,7 @@ from langchain_core.retrievers import BaseRetriever
 from pydantic import ConfigDict
 
 from adaptive_rag.context import make_context
+from adaptive_rag.context.groups import redacted_args
 from adaptive_rag.graph.builder import build_retrieval_graph, check_names
 from adaptive_rag.ingest import to_document
 
@@ -41,6 +43,9 @@ class AdaptiveRetriever(BaseRetriever):
         }
         check_names(make_context(context_settings))
         super().__init__(**settings)
+
+    def __repr_args__(self) -> Iterator[tuple[str | None, Any]]:
+        return redacted_args(super().__repr_args__())
 
     def _get_relevant_documents(
         self, query: str, *, run_manager: CallbackManagerForRetrieverRun, **settings: Any

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from langchain_core.documents import Document
+from langchain_core.load.dump import dumpd
 from langchain_core.runnables import RunnablePassthrough
 from langchain_tests.integration_tests import RetrieversIntegrationTests
 
@@ -94,6 +95,12 @@ def test_it_can_be_copied_before_and_after_its_first_use(
     found = copied(retriever).invoke(LONG)
     assert found == retriever.invoke(LONG)
     assert copied(retriever).invoke(LONG, k=2) == retriever.invoke(LONG, k=2)
+
+
+def test_a_password_is_shown_neither_in_print_nor_in_a_trace() -> None:
+    address = "postgresql://ada:canary-1234567@db.example/kb"
+    shown = AdaptiveRetriever(index=address), dumpd(AdaptiveRetriever(index=address))
+    assert "db.example" in str(shown) and "canary" not in str(shown)
 
 
 def test_it_stands_in_a_chain(retriever: AdaptiveRetriever) -> None:
