@@ -30,7 +30,7 @@ from adaptive_rag.compare import (
     compare_columns,
     make_column,
     name_columns,
-    second_likeliest,
+    plan_columns,
 )
 from adaptive_rag.context import Context, by_group, is_setting, make_context
 from adaptive_rag.errors import AdaptiveRAGWarning, ConfigurationError
@@ -263,10 +263,9 @@ class AdaptiveRAG(Runnable[Question, OutputState]):
         """
         settings_of = name_columns(routes, recipes)
         rag = self._prepare_comparison(question, settings_of, self.context)
-        columns = [rag._column(name, question, user_context, settings_of[name]) for name in settings_of]
-        if len(columns) == 1:
-            second_type = second_likeliest(columns[0].output["analysis"])
-            columns.append(rag._column(second_type, question, user_context, {"route": second_type}))
+        columns: list[Column] = []
+        for name, settings in plan_columns(settings_of, columns):
+            columns.append(rag._column(name, question, user_context, settings))
         return compare_columns(question, user_context, columns)
 
     async def acompare(
@@ -280,15 +279,9 @@ class AdaptiveRAG(Runnable[Question, OutputState]):
         """Compare routes as `compare` does, asynchronously; `context` holds the other settings."""
         base_context, settings_of = context or self.context, name_columns(routes, ())
         rag = await asyncio.to_thread(self._prepare_comparison, question, settings_of, base_context)
-        columns = [
-            await rag._acolumn(name, question, user_context, settings, base_context)
-            for name, settings in settings_of.items()
-        ]
-        if len(columns) == 1:
-            second_type = second_likeliest(columns[0].output["analysis"])
-            columns.append(
-                await rag._acolumn(second_type, question, user_context, {"route": second_type}, base_context)
-            )
+        columns: list[Column] = []
+        for name, settings in plan_columns(settings_of, columns):
+            columns.append(await rag._acolumn(name, question, user_context, settings, base_context))
         return compare_columns(question, user_context, columns)
 
     def _prepare_comparison(

@@ -137,11 +137,6 @@ def test_vectors_of_a_replaced_network_or_tokenizer_are_not_taken_from_the_cache
     assert [rebuild(), rebuild()] == [1, 0]
 
 
-def test_a_live_object_is_taken_as_it_is() -> None:
-    model = HashEmbeddings()
-    assert load_embeddings(model) is model
-
-
 @pytest.mark.parametrize(
     "spec", ["", "minilm", "local:", ":x", "local:bert", "nobody:model", "onnx:/nowhere"]
 )
