@@ -37,8 +37,8 @@ def make_tool(
     if arg_types is not None:
         fields: dict[str, Any] = {argument: (type_, ...) for argument, type_ in arg_types.items()}
         args_schema = create_model(name or NAME, **fields)
-    args_schema = args_schema or ToolInput
-    if unknown := sorted(args_schema.model_fields.keys() - InputState.__annotations__.keys()):
+    form = ToolInput if args_schema is None else args_schema
+    if unknown := sorted(form.model_fields.keys() - InputState.__annotations__.keys()):
         raise ConfigurationError(
             f"A tool cannot take {unknown[0]!r}: expected some of {sorted(InputState.__annotations__)}."
         )
@@ -64,7 +64,7 @@ def make_tool(
         coroutine=aanswer,
         name=name or NAME,
         description=description or DESCRIPTION,
-        args_schema=args_schema,
+        args_schema=form,
         response_format="content_and_artifact",
         handle_tool_error=True,
     )
