@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from adaptive_rag.answer.passages import as_ranked
-from adaptive_rag.state import OutputState, QueryAnalysis
+from adaptive_rag.state import OutputState
 from adaptive_rag.text.markdown import LIST_SIGN, without_emphasis
 from adaptive_rag.text.markers import strip_markers
 from adaptive_rag.text.sentences import sentence_spans
@@ -63,6 +63,21 @@ def name_columns(routes: Sequence[str], recipes: Sequence[str]) -> dict[str, dic
     return settings_of if len(settings_of) > 1 else {BY_ITSELF: {}, **settings_of}
 
 
+def plan_columns(
+    settings_of: Mapping[str, dict[str, Any]], columns: Sequence[Column]
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the name and the settings of each column to make; the caller adds each to `columns`.
+
+    If there is only one, the most likely type other than that of its question follows.
+    """
+    yield from settings_of.items()
+    if len(columns) == 1:
+        analysis = columns[0].output["analysis"]
+        other_types = {**analysis["probabilities"], analysis["type"]: 0.0}
+        second = max(other_types, key=lambda name: other_types[name])
+        yield second, {"route": second}
+
+
 def make_column(name: str, settings: Mapping[str, Any], output: OutputState, ms: float) -> Column:
     """Build the column of one output."""
     analysis = output["analysis"]
@@ -102,14 +117,6 @@ def split_answer(answer: str) -> list[str]:
 def words_of(sentence: str) -> str:
     """Return a sentence without markers and list sign, the form in which two answers are compared."""
     return LIST_SIGN.sub("", strip_markers(sentence)).strip()
-
-
-def second_likeliest(analysis: QueryAnalysis) -> str:
-    """Return the most likely type other than the one that was chosen."""
-    other_types = {
-        name: value for name, value in analysis["probabilities"].items() if name != analysis["type"]
-    }
-    return max(other_types, key=lambda name: other_types[name])
 
 
 def _overlap(items_of: Mapping[str, Iterable[str]]) -> Overlap:

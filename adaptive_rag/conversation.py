@@ -7,11 +7,13 @@ import zlib
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from adaptive_rag.errors import ConfigurationError
 from adaptive_rag.private import home, make_file, make_folder
+from adaptive_rag.text.visible import without_surrogates
 
 if TYPE_CHECKING:
     from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
@@ -114,7 +116,7 @@ class Threads:
         """
         from filelock import FileLock, Timeout
 
-        number = zlib.crc32(name.encode(errors="surrogatepass")) % _LOCKS
+        number = zlib.crc32(name.encode()) % _LOCKS
         lock = FileLock(f"{self._file}.lock{number}", mode=0o600)
         try:
             lock.acquire(timeout=_SOON_SECONDS)
@@ -128,14 +130,14 @@ class Threads:
 
     def names(self) -> list[Thread]:
         """Return the conversations, most recently continued first."""
-        updated: dict[str, str] = {}
-        for checkpoint in self.saver.list(None):
-            name = checkpoint.config["configurable"]["thread_id"]
-            updated[name] = max(updated.get(name, ""), checkpoint.checkpoint["ts"])
-        return [
-            Thread(name, updated[name])
-            for name in sorted(updated, key=lambda name: updated[name], reverse=True)
+        with self.saver.cursor(transaction=False) as cursor:
+            names = [name for (name,) in cursor.execute("SELECT DISTINCT thread_id FROM checkpoints")]
+        # Only the last state of each is read: a long conversation has thousands.
+        states = [self.saver.get_tuple({"configurable": {"thread_id": name}}) for name in names]
+        threads = [
+            Thread(name, state.checkpoint["ts"]) for name, state in zip(names, states, strict=True) if state
         ]
+        return sorted(threads, key=attrgetter("updated"), reverse=True)
 
     def forget(self, name: str) -> None:
         """Delete a conversation."""
@@ -143,8 +145,8 @@ class Threads:
 
 
 def check_name(name: str) -> str:
-    """Return a conversation's name without surrounding blanks."""
-    name = name.strip()
+    """Return a conversation's name without surrounding blanks and what UTF-8 cannot encode."""
+    name = without_surrogates(name).strip()
     if not 0 < len(name) <= MAX_NAME:
         raise ConfigurationError(
             f"A conversation's name has 1 to {MAX_NAME} characters; got {name[:40]!r} with {len(name)}."

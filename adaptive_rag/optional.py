@@ -19,30 +19,10 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 Part = Literal[
-    "answer style",
-    "check",
-    "diversity",
-    "feedback",
-    "follow-up",
-    "join",
-    "names",
-    "nearest quote",
-    "notes",
-    "overview",
-    "parts",
-    "reader",
-    "relevance",
-    "rows",
-    "sides",
-    "situation",
-    "small talk",
-    "speakers",
-    "spelling",
-    "tables",
-    "units",
-    "versions",
-    "wording",
-]
+    "answer style", "check", "diversity", "feedback", "follow-up", "join", "names", "nearest quote", "notes",
+    "overview", "parts", "reader", "relevance", "rows", "sides", "situation", "small talk", "speakers",
+    "spelling", "tables", "units", "versions", "wording",
+]  # fmt: skip
 # Name of the trace decision that records a failed part.
 LEFT_OUT: Final = "left out"
 

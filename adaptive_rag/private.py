@@ -6,6 +6,7 @@ On Windows, where modes mean little, they inherit the rights of the folder that 
 from __future__ import annotations
 
 import os
+import tempfile
 from pathlib import Path
 
 FOLDER_MODE, FILE_MODE = 0o700, 0o600
@@ -46,13 +47,16 @@ def make_file(file: Path) -> None:
 
 def replace_text(file: Path, text: str) -> None:
     """Replace a file atomically: after an interruption, either the old or the new content is there."""
-    partial = file.with_name(file.name + ".partial")
-    partial.unlink(missing_ok=True)
-    make_file(partial)
-    if file.exists():
-        partial.chmod(file.stat().st_mode & 0o777)
-    with partial.open("w", encoding="utf-8") as output:
-        output.write(text)
-        output.flush()
-        os.fsync(output.fileno())
-    os.replace(partial, file)
+    # Each writer has a file of its own, so that none gives its name to what another has half written.
+    descriptor, partial = tempfile.mkstemp(dir=file.parent, prefix=f"{file.name}.", suffix=".partial")
+    try:
+        with open(descriptor, "w", encoding="utf-8") as output:
+            if file.exists():
+                os.chmod(partial, file.stat().st_mode & 0o777)
+            output.write(text)
+            output.flush()
+            os.fsync(output.fileno())
+        os.replace(partial, file)
+    except BaseException:
+        Path(partial).unlink(missing_ok=True)
+        raise

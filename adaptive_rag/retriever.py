@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from functools import cached_property
+from collections.abc import Iterator
+from functools import cache
 from typing import Any
 
 from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun, CallbackManagerForRetrieverRun
@@ -11,8 +12,14 @@ from langchain_core.retrievers import BaseRetriever
 from pydantic import ConfigDict
 
 from adaptive_rag.context import make_context
+from adaptive_rag.context.groups import redacted_args
 from adaptive_rag.graph.builder import build_retrieval_graph, check_names
 from adaptive_rag.ingest import to_document
+
+
+@cache
+def _graph() -> Any:
+    return build_retrieval_graph().compile(name="adaptive_retriever")
 
 
 class AdaptiveRetriever(BaseRetriever):
@@ -37,25 +44,19 @@ class AdaptiveRetriever(BaseRetriever):
         check_names(make_context(context_settings))
         super().__init__(**settings)
 
-    def __getstate__(self) -> dict[Any, Any]:
-        """Leave out the graph, which cannot be pickled and is built again on the next use."""
-        state = super().__getstate__()
-        return {**state, "__dict__": {k: v for k, v in state["__dict__"].items() if k != "_graph"}}
-
-    @cached_property
-    def _graph(self) -> Any:
-        return build_retrieval_graph().compile(name="adaptive_retriever")
+    def __repr_args__(self) -> Iterator[tuple[str | None, Any]]:
+        return redacted_args(super().__repr_args__())
 
     def _get_relevant_documents(
         self, query: str, *, run_manager: CallbackManagerForRetrieverRun, **settings: Any
     ) -> list[Document]:
-        output = self._graph.invoke(**self._graph_arguments(query, run_manager, settings))
+        output = _graph().invoke(**self._graph_arguments(query, run_manager, settings))
         return [to_document(candidate) for candidate in output["documents"]]
 
     async def _aget_relevant_documents(
         self, query: str, *, run_manager: AsyncCallbackManagerForRetrieverRun, **settings: Any
     ) -> list[Document]:
-        output = await self._graph.ainvoke(**self._graph_arguments(query, run_manager, settings))
+        output = await _graph().ainvoke(**self._graph_arguments(query, run_manager, settings))
         return [to_document(candidate) for candidate in output["documents"]]
 
     def _graph_arguments(self, query: str, run_manager: Any, settings: dict[str, Any]) -> dict[str, Any]:

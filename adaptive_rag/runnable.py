@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import glob
+import inspect
 import time
 import warnings
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
@@ -11,7 +12,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Self, TypeAlias, cast
 
-from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import BaseMessage, convert_to_messages
 from langchain_core.prompt_values import PromptValue
 from langchain_core.runnables import Runnable, RunnableConfig
@@ -20,6 +20,7 @@ from langchain_core.runnables.utils import AddableDict
 from langchain_core.tools import BaseTool
 from langgraph.cache.base import BaseCache
 from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.pregel import Pregel
 from langgraph.store.base import BaseStore
 from pydantic import BaseModel
 
@@ -29,7 +30,7 @@ from adaptive_rag.compare import (
     compare_columns,
     make_column,
     name_columns,
-    second_likeliest,
+    plan_columns,
 )
 from adaptive_rag.context import Context, by_group, is_setting, make_context
 from adaptive_rag.errors import AdaptiveRAGWarning, ConfigurationError
@@ -49,18 +50,24 @@ from adaptive_rag.streaming import StreamReader
 from adaptive_rag.text.redaction import redact, redact_known_all
 from adaptive_rag.tool import make_tool
 
-Question: TypeAlias = str | InputState | dict[str, Any] | BaseMessage | Sequence[BaseMessage] | PromptValue
+Question: TypeAlias = (
+    str | InputState | dict[str, Any] | BaseMessage | Sequence[BaseMessage] | PromptValue | None
+)
 
 # Settings of the index rather than of a question; `from_documents` passes them on.
 INDEX_SETTINGS = tuple(Chunking().chunking())
+# What a call may pass on to the graph; `drafts` and `steps` change only a stream.
+_GRAPH_OPTIONS = {*inspect.signature(Pregel.stream).parameters, "drafts", "steps"}
+_GRAPH_OPTIONS -= {"self", "input", "config", "context", "kwargs"}
 
 
 class AdaptiveRAG(Runnable[Question, OutputState]):
     """Answer questions over an index, each by the strategy that suits it.
 
-    Takes a string, a dict with `question` (and `user_context`, `history`), or messages. Every setting
-    of `Context` can be given here, and again for one call as `context={...}` or, inside a chain,
-    under `config["configurable"]`.
+    Takes a string, a dict with `question` (and `user_context`, `history`), or messages; with a
+    checkpointer also None, which resumes what a thread's last question left undone. Every setting of
+    `Context` can be given here, and again for one call as `context={...}` or, inside a chain, under
+    `config["configurable"]`. The other arguments of a call are those of the graph, such as `durability=`.
 
     Args:
         location: an index (a folder, a URI or an open index), or documents: a file, a pattern such as
@@ -80,22 +87,19 @@ class AdaptiveRAG(Runnable[Question, OutputState]):
         /,
         *,
         index: str | Path | ChunkSource | None = None,
-        model: str | BaseChatModel | None = None,
         checkpointer: BaseCheckpointSaver[Any] | None = None,
         store: BaseStore | None = None,
         cache: BaseCache[Any] | str | Path | None = None,
         **settings: Any,
     ) -> None:
         if index is not None:
-            settings["index"] = str(index) if isinstance(index, Path) else index
-        if model is not None:
-            settings["model"] = model
+            settings["index"] = index
         if _names_documents(location):
             settings = _index_documents(cast("str | Path | Sequence[Any]", location), settings)
         elif location is not None:
             if index is not None:
                 raise ConfigurationError(f"Got two indexes, {str(location)!r} and {str(index)!r}; pass one.")
-            settings["index"] = str(location) if isinstance(location, Path) else location
+            settings["index"] = location
         self._settings = by_group(settings)
         self._parts = {"checkpointer": checkpointer, "store": store, "cache": cache}
         self.name = "AdaptiveRAG"
@@ -146,7 +150,7 @@ class AdaptiveRAG(Runnable[Question, OutputState]):
             IndexingError: no document could be read; the message names each one.
         """
         if index is not None:
-            settings["index"] = str(index)
+            settings["index"] = index
         return cls(**_index_documents(documents, settings))
 
     def query(
@@ -259,10 +263,9 @@ class AdaptiveRAG(Runnable[Question, OutputState]):
         """
         settings_of = name_columns(routes, recipes)
         rag = self._prepare_comparison(question, settings_of, self.context)
-        columns = [rag._column(name, question, user_context, settings_of[name]) for name in settings_of]
-        if len(columns) == 1:
-            second_type = second_likeliest(columns[0].output["analysis"])
-            columns.append(rag._column(second_type, question, user_context, {"route": second_type}))
+        columns: list[Column] = []
+        for name, settings in plan_columns(settings_of, columns):
+            columns.append(rag._column(name, question, user_context, settings))
         return compare_columns(question, user_context, columns)
 
     async def acompare(
@@ -276,15 +279,9 @@ class AdaptiveRAG(Runnable[Question, OutputState]):
         """Compare routes as `compare` does, asynchronously; `context` holds the other settings."""
         base_context, settings_of = context or self.context, name_columns(routes, ())
         rag = await asyncio.to_thread(self._prepare_comparison, question, settings_of, base_context)
-        columns = [
-            await rag._acolumn(name, question, user_context, settings, base_context)
-            for name, settings in settings_of.items()
-        ]
-        if len(columns) == 1:
-            second_type = second_likeliest(columns[0].output["analysis"])
-            columns.append(
-                await rag._acolumn(second_type, question, user_context, {"route": second_type}, base_context)
-            )
+        columns: list[Column] = []
+        for name, settings in plan_columns(settings_of, columns):
+            columns.append(await rag._acolumn(name, question, user_context, settings, base_context))
         return compare_columns(question, user_context, columns)
 
     def _prepare_comparison(
@@ -319,12 +316,19 @@ class AdaptiveRAG(Runnable[Question, OutputState]):
     ) -> dict[str, Any]:
         """Return the arguments with which the graph is called."""
         context = self._context_for(config, options)
+        if unknown := sorted(options.keys() - _GRAPH_OPTIONS):
+            raise ConfigurationError(
+                f"A call has no argument {unknown[0]!r}. Settings are passed as context={{...}}; the other "
+                f"arguments are {', '.join(sorted(_GRAPH_OPTIONS))}."
+            )
         configurable = _merge_configurable(config)
         # LangGraph writes `configurable` into every checkpoint, so known secrets are redacted.
         redacted = {name: redact_known_all(value) for name, value in configurable.items() if is_setting(name)}
         if redacted:
             config = {**(config or {}), "configurable": {**configurable, **redacted}}
-        return {"input": _to_state(input), "config": config, "context": context, **options}
+        is_resumed = input is None and self.graph.checkpointer
+        state = None if is_resumed else _to_state(input)
+        return {"input": state, "config": config, "context": context, **options}
 
     def _stream_call(
         self,

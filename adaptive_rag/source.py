@@ -132,11 +132,6 @@ class SpellsWords(Protocol):
         """Return words of the chunks spelt almost like `word`, in lower case; none if a chunk contains it."""
         ...
 
-
-@runtime_checkable
-class HoldsWords(Protocol):
-    """A source that can tell whether a word occurs in its chunks."""
-
     def holds(self, word: str) -> bool:
         """Return whether a chunk contains exactly this word, ignoring case."""
         ...

@@ -18,6 +18,8 @@ class StreamReader:
     def __init__(self, output_keys: Sequence[str], subgraphs: Set[str]) -> None:
         self._output_keys = output_keys
         self._subgraphs = subgraphs
+        # How deep the graph itself is nested, if a node of another graph streams it.
+        self._depth: int | None = None
         self._attempt: object = None
         self._running: dict[str, dict[str, Any]] = {}
         self._redactor = PiecewiseRedactor()
@@ -25,6 +27,9 @@ class StreamReader:
 
     def feed(self, path: tuple[str, ...], mode: str, part: Any) -> Iterator[AddableDict]:
         """Read one part of the graph's stream, and yield what a caller gets for it."""
+        if self._depth is None:  # the first part comes from the graph itself
+            self._depth = len(path)
+        path = path[self._depth :]
         if mode == "messages":
             yield from self._read_message(*part)
         elif mode == "tasks" and part["name"] not in self._subgraphs:

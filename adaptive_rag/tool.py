@@ -9,8 +9,8 @@ from langchain_core.runnables import Runnable, RunnableConfig
 from langchain_core.tools import BaseTool, StructuredTool, ToolException
 from pydantic import BaseModel, Field, create_model
 
-from adaptive_rag.errors import DeadlineError, InputError
-from adaptive_rag.state import Citation, OutputState
+from adaptive_rag.errors import ConfigurationError, DeadlineError, InputError
+from adaptive_rag.state import Citation, InputState, OutputState
 from adaptive_rag.text.markers import respell_markers, write_marker
 from adaptive_rag.text.ocr import format_confidence
 from adaptive_rag.text.places import format_other_names, format_place, group_by_place
@@ -37,6 +37,11 @@ def make_tool(
     if arg_types is not None:
         fields: dict[str, Any] = {argument: (type_, ...) for argument, type_ in arg_types.items()}
         args_schema = create_model(name or NAME, **fields)
+    form = ToolInput if args_schema is None else args_schema
+    if unknown := sorted(form.model_fields.keys() - InputState.__annotations__.keys()):
+        raise ConfigurationError(
+            f"A tool cannot take {unknown[0]!r}: expected some of {sorted(InputState.__annotations__)}."
+        )
 
     # LangChain passes the tool's own run in `config`, so a trace shows the graph's runs below it. It passes
     # the text of `tool.invoke("...")` by position, and the fields of a dict by name.
@@ -59,7 +64,7 @@ def make_tool(
         coroutine=aanswer,
         name=name or NAME,
         description=description or DESCRIPTION,
-        args_schema=ToolInput if args_schema is None else args_schema,
+        args_schema=form,
         response_format="content_and_artifact",
         handle_tool_error=True,
     )

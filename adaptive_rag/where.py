@@ -248,7 +248,7 @@ def kind_of(values: list[Any]) -> Kind:
         return "yes or no"
     if known and all(isinstance(value, int | float) and not isinstance(value, bool) for value in known):
         return "number"
-    if known and all(isinstance(value, str) and _DATE.match(value) and _is_date(value) for value in known):
+    if known and all(isinstance(value, str) and _is_date(value) for value in known):
         return "date"
     return "text"
 
@@ -288,7 +288,7 @@ def _value(field: str, kind: Kind, text: str) -> Any:
     if kind == "date" and _is_date(text):
         return text
     if kind == "number" and re.fullmatch(r"-?\d+(\.\d+)?", text):
-        return float(text)
+        return float(text) if "." in text else int(text)
     if kind == "yes or no" and text.casefold() in _YES_NO:
         return _YES_NO[text.casefold()]
     raise InputError(f"The field {field} {_EXPECTED[kind]}. This is none: {text!r}.")

@@ -22,6 +22,8 @@ from adaptive_rag.context import (
 )
 from adaptive_rag.context.groups import GROUPS, MECHANISMS, Fusion, Profile, RetrievalSettings
 from adaptive_rag.errors import AdaptiveRAGWarning, ConfigurationError
+from adaptive_rag.graph.builder import build_graph
+from adaptive_rag.index import Index
 from adaptive_rag.index.memory import MemoryIndex
 from adaptive_rag.testing import ScriptedChatModel
 
@@ -295,6 +297,11 @@ def test_live_objects_are_taken_as_they_are(town: MemoryIndex) -> None:
     assert context.embeddings is embeddings
 
 
+def test_a_path_is_taken_as_its_text() -> None:
+    context = make_context(index=Path("kb"), ontology=Path("a.yaml"), models={"prompts": Path("own")})
+    assert (context.index, context.ontology, context.models.prompts) == ("kb", "a.yaml", "own")
+
+
 def test_a_context_does_not_change() -> None:
     with pytest.raises(ValidationError):
         make_context().k = 5  # type: ignore[misc]
@@ -304,6 +311,19 @@ def test_without_a_context_the_defaults_serve() -> None:
     assert context_of(Runtime(context=None)) == make_context()  # type: ignore[arg-type]
     given = make_context(k=9)
     assert context_of(Runtime(context=given)) is given
+
+
+def test_a_question_reads_the_settings_once(
+    built_town: Index, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ADAPTIVE_RAG_INDEX", str(tmp_path / "index"))
+    asked: Any = {"question": "How long is the sea wall?"}
+    updates = build_graph().compile().stream(asked, stream_mode="updates")
+    next(updates)
+    monkeypatch.setenv("ADAPTIVE_RAG_K", "0")
+    assert [name for update in updates for name in update] == ["factual", "generate"]
+    with pytest.raises(ConfigurationError, match="k = '0'"):
+        build_graph().compile().invoke(asked)
 
 
 SAME_ANSWER = {
@@ -339,6 +359,8 @@ def test_the_fingerprint_knows_live_objects_apart_and_parts_in_any_order() -> No
     model, other = ScriptedChatModel(), ScriptedChatModel()
     prints = [make_context(model=each).fingerprint() for each in (model, model, other, None)]
     assert prints[0] == prints[1] and len(set(prints)) == 3
+    # Python gives the id of an object that is gone to the next one.
+    assert len({make_context(model=ScriptedChatModel()).fingerprint() for _ in range(9)}) == 9
     parts = [make_context(without=each).fingerprint() for each in ("hedge,window", "window,hedge", "window")]
     assert parts[0] == parts[1] != parts[2]
     assert make_context(k=None).fingerprint() == make_context().fingerprint()

@@ -3,6 +3,7 @@
 import json
 import os
 import sys
+from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
 
 import pytest
@@ -63,6 +64,24 @@ def test_what_exists_keeps_its_mode_and_its_content(tmp_path):
     replace_text(tmp_path / "own.txt", "new")
     assert mode(tmp_path / "own.txt") == "600"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["own.txt", "shared.txt"]
+
+
+def test_a_file_is_whole_whoever_else_replaces_it(tmp_path):
+    file = tmp_path / "key"
+    with ThreadPoolExecutor(4) as pool:
+        written = [pool.submit(replace_text, file, letter * 100_000) for letter in "abcd" * 20]
+        wait(written[:4])
+        while not all(future.done() for future in written):
+            assert len({*(text := file.read_text())}) == 1 and len(text) == 100_000
+    assert not any(future.exception() for future in written)
+    assert list(tmp_path.iterdir()) == [file]
+
+
+def test_nothing_is_left_of_a_file_that_cannot_be_replaced(tmp_path):
+    (tmp_path / "key").mkdir()
+    with pytest.raises(OSError, match="key"):
+        replace_text(tmp_path / "key", "new")
+    assert [path.name for path in tmp_path.iterdir()] == ["key"]
 
 
 def test_a_file_is_on_disk_before_it_takes_its_name(tmp_path, monkeypatch):

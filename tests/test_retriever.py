@@ -1,11 +1,14 @@
 """The door for LangChain retrieval."""
 
+import copy
 import pickle
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from langchain_core.documents import Document
+from langchain_core.load.dump import dumpd
 from langchain_core.runnables import RunnablePassthrough
 from langchain_tests.integration_tests import RetrieversIntegrationTests
 
@@ -85,11 +88,19 @@ def test_a_wrong_setting_is_refused_at_once(town: MemoryIndex, settings: dict[st
         AdaptiveRetriever(index=town).invoke(LONG, **settings)
 
 
-def test_it_can_be_pickled_before_and_after_its_first_use(retriever: AdaptiveRetriever) -> None:
-    found = pickle.loads(pickle.dumps(retriever)).invoke(LONG)
+@pytest.mark.parametrize("copied", [lambda it: pickle.loads(pickle.dumps(it)), copy.deepcopy])
+def test_it_can_be_copied_before_and_after_its_first_use(
+    retriever: AdaptiveRetriever, copied: Callable[[AdaptiveRetriever], AdaptiveRetriever]
+) -> None:
+    found = copied(retriever).invoke(LONG)
     assert found == retriever.invoke(LONG)
-    copied = pickle.loads(pickle.dumps(retriever))
-    assert copied.invoke(LONG, k=2) == retriever.invoke(LONG, k=2)
+    assert copied(retriever).invoke(LONG, k=2) == retriever.invoke(LONG, k=2)
+
+
+def test_a_password_is_shown_neither_in_print_nor_in_a_trace() -> None:
+    address = "postgresql://ada:canary-1234567@db.example/kb"
+    shown = AdaptiveRetriever(index=address), dumpd(AdaptiveRetriever(index=address))
+    assert "db.example" in str(shown) and "canary" not in str(shown)
 
 
 def test_it_stands_in_a_chain(retriever: AdaptiveRetriever) -> None:

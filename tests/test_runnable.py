@@ -18,6 +18,7 @@ from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import RunnableLambda, RunnablePassthrough
 from langchain_core.vectorstores import InMemoryVectorStore
 from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.graph import START, MessagesState, StateGraph
 
 from adaptive_rag import AdaptiveRAG, Context, Index
 from adaptive_rag.compare import BY_ITSELF
@@ -190,6 +191,62 @@ async def test_drafts_and_a_stream_of_the_graph_are_not_asked_for_at_once(rag: A
         list(rag.stream(LONG, drafts=True, stream_mode="updates"))
     with pytest.raises(ConfigurationError, match="Use one of them"):
         [chunk async for chunk in rag.astream(LONG, drafts=True, stream_mode="updates")]
+
+
+async def test_a_thread_is_resumed_where_its_last_question_stopped(town: MemoryIndex) -> None:
+    rag = AdaptiveRAG(town, checkpointer=InMemorySaver())
+    threads: Any = [{"configurable": {"thread_id": str(number)}} for number in range(3)]
+    for thread in threads:
+        assert rag.invoke(LONG, thread, interrupt_before=["generate"])["answer"] == ""
+    outputs = [
+        rag.invoke(None, threads[0]),
+        await rag.ainvoke(None, threads[1]),
+        *rag.stream(None, threads[2]),
+    ]
+    assert all("2,340 metres" in output["answer"] for output in outputs) and len(outputs) == 3
+
+
+@pytest.mark.parametrize("given", [{"k": 3}, {"colour": "red"}])
+async def test_an_argument_that_a_call_does_not_have_is_refused(rag: AdaptiveRAG, given: Any) -> None:
+    refused = pytest.raises(ConfigurationError, match=rf"no argument '{next(iter(given))}'.*context=")
+    with refused:
+        rag.invoke(LONG, **given)
+    with refused:
+        rag.bind(**given).batch([LONG])
+    with refused:
+        [chunk async for chunk in rag.astream(LONG, stream_mode="updates", **given)]
+
+
+def test_a_model_is_turned_off_though_the_environment_names_one(
+    town: MemoryIndex, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ADAPTIVE_RAG_MODEL", "openai:any")
+    assert AdaptiveRAG(town).context.model == "openai:any"
+    assert AdaptiveRAG(town, model=None).context.model is None
+
+
+@pytest.mark.parametrize("saver", [None, InMemorySaver()])
+def test_a_node_of_another_graph_streams_the_same(rag: AdaptiveRAG, saver: InMemorySaver | None) -> None:
+    def ask(state: MessagesState) -> dict[str, Any]:
+        chunks.extend(rag.stream(state["messages"], drafts=True, steps=True))
+        return {"messages": [("ai", chunks[-1]["answer"])]}
+
+    chunks: list[Any] = []
+    builder = StateGraph(MessagesState, context_schema=dict)
+    graph = builder.add_node("ask", ask).add_edge(START, "ask").compile(checkpointer=saver)
+    asked: Any = {"messages": [("user", LONG)]}
+    output = graph.invoke(asked, {"configurable": {"thread_id": "one"}}, context={"tenant": "a"})
+    assert "2,340 metres" in output["messages"][-1].text
+    alone = list(rag.stream(LONG, drafts=True, steps=True))
+    names = [[chunk["step"]["strategy"] for chunk in of if "step" in chunk] for of in (chunks, alone)]
+    assert names[0] == names[1]
+
+
+def test_the_settings_of_another_graph_are_not_taken_for_ours(rag: AdaptiveRAG) -> None:
+    builder = StateGraph(MessagesState, context_schema=dict)
+    graph = builder.add_node("ask", rag.graph).add_edge(START, "ask").compile()
+    with pytest.raises(ConfigurationError, match=r"context is a dict.*use AdaptiveRAG\(\.\.\.\) as a node"):
+        graph.invoke({"messages": [("user", LONG)]}, context={"tenant": "a"})
 
 
 def test_the_graphs_own_stream_is_passed_on_when_asked_for(rag: AdaptiveRAG) -> None:

@@ -14,6 +14,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from pydantic import BaseModel, SecretStr
 
 from adaptive_rag import AdaptiveRAG
+from adaptive_rag.errors import ConfigurationError
 from adaptive_rag.index.memory import MemoryIndex
 
 LONG, FOUNDED = "How long is the sea wall of Saltmere?", "When was Saltmere founded?"
@@ -84,6 +85,11 @@ def test_a_form_of_ones_own_takes_the_place_of_ours(rag: AdaptiveRAG) -> None:
     for tool in (rag.as_tool(Asked), rag.as_tool(arg_types={"question": str})):
         assert list(tool.args) == ["question"]
         assert "2,340 metres" in tool.invoke({"question": LONG})
+
+
+def test_a_form_with_a_field_that_no_question_has_is_refused(rag: AdaptiveRAG) -> None:
+    with pytest.raises(ConfigurationError, match=r"cannot take 'town': expected some of .*'question'"):
+        rag.as_tool(arg_types={"question": str, "town": str})
 
 
 @pytest.mark.parametrize("waits", [False, True])

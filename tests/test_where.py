@@ -101,6 +101,11 @@ def test_what_is_no_condition_is_refused_with_the_reason(condition: str, why: st
         read_where(condition).keep(Held())
 
 
+def test_numbers_of_any_length_are_told_apart() -> None:
+    held = Held(id=[1234567890123456788, 1234567890123456789])
+    assert read_where("id = 1234567890123456789").keep(held).tolist() == [False, True]
+
+
 @pytest.mark.parametrize("hint", [hint for hint in HINTS.values() if ": " in hint])
 def test_the_example_of_each_hint_is_a_condition(hint: str) -> None:
     held = Held(kind=["pdf", "txt"], page=[1, 20], author=["A. Smith", None])

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
-import time
 import tomllib
+import weakref
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
 from importlib.metadata import version
 from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
+from uuid import uuid4
 
 from langchain_core.embeddings import Embeddings
 from langchain_core.language_models import BaseChatModel
@@ -69,7 +69,7 @@ from adaptive_rag.text.redaction import cause_of, redact, remember_address
 from adaptive_rag.where import join_conditions, read_where
 
 if TYPE_CHECKING:
-    from langgraph.runtime import Runtime
+    from langgraph.runtime import RunControl, Runtime
 
 CONFIG_FILE = "adaptive-rag.toml"
 # The config file's table for the web server, which is not read here.
@@ -280,16 +280,10 @@ def _plain(value: object) -> object:
 
 
 # Settings that have no effect on an answer. The index is identified by its version instead.
-_WITHOUT_EFFECT = {
-    "budget.deadline_s",
-    "user_id",
-    "index",
-    "retrieval.ray",
-    "retriever",
-}
+_WITHOUT_EFFECT = {"budget.deadline_s", "user_id", "index", "retrieval.ray", "retriever"}
 _GROUPS_WITHOUT_EFFECT = ("serving.", "web.", "bucket.")
-# Identifies this process, since the id of a live object is valid only in it.
-_PROCESS = f"{os.getpid()}-{time.time_ns()}"
+# The keys of live objects by their ids, each until its object is gone and another may get the id.
+_live_keys: dict[int, str] = {}
 
 
 def make_context(*layers: Mapping[str, Any], **settings: Any) -> Context:
@@ -338,8 +332,13 @@ def is_setting(name: str) -> bool:
 
 
 def live_key(value: object) -> str:
-    """Return a cache key for a live object, which stays the same in this process."""
-    return f"{type(value).__name__}-{id(value)}-{_PROCESS}"
+    """Return a cache key for a live object, which no other object gets, in this process or another."""
+    if (key := _live_keys.get(id(value))) is None:
+        key = f"{type(value).__name__}-{uuid4().hex}"
+        with suppress(TypeError):  # an object that cannot be referenced weakly gets a new key each time
+            weakref.finalize(value, _live_keys.pop, id(value), None)
+            _live_keys[id(value)] = key
+    return key
 
 
 class _ConfigFile(TrustedConfigFile):
@@ -372,10 +371,12 @@ def _merge(settings: dict[str, Any], layer: Mapping[str, Any]) -> None:
 
 
 def _set_values(value: Any) -> Any:
-    """Return the values that were set in a group as a mapping; other values are returned as they are."""
+    """Return the values that were set in a group as a mapping, and a path as a text."""
     if isinstance(value, Group):
-        return {name: getattr(value, name) for name in value.model_fields_set}
-    return value
+        value = {name: getattr(value, name) for name in value.model_fields_set}
+    if isinstance(value, Mapping):
+        return {name: _set_values(part) for name, part in value.items()}
+    return str(value) if isinstance(value, Path) else value
 
 
 def setting_names() -> list[str]:
@@ -443,10 +444,23 @@ class CallerSettings(Group):
 
 def context_of(runtime: Runtime[Any]) -> Context:
     """Return the run's context, or the default settings if the caller passed none."""
-    context: Context | CallerSettings | None = runtime.context
+    context = runtime.context
     if isinstance(context, CallerSettings):
         return context.context
-    return make_context() if context is None else context
+    if context is not None and not isinstance(context, Context):
+        raise ConfigurationError(
+            f"The run's context is a {type(context).__name__}, which has no settings of Adaptive RAG. In a "
+            "graph with a context of its own, use AdaptiveRAG(...) as a node, not its graph."
+        )
+    if context is None and runtime.control is not None:
+        return _settings_of(runtime.control)
+    return context or make_context()
+
+
+@lru_cache(maxsize=64)
+def _settings_of(run: RunControl) -> Context:
+    """Return the default settings of a run, which its steps read once."""
+    return make_context()
 
 
 def is_served(runtime: Runtime[Any]) -> bool:

@@ -27,27 +27,10 @@ ModelStep = Literal[
 StepName = Literal[ModelStep, "select"]
 # Mechanisms that can be turned off to measure their effect. The evaluation has an arm without each of them.
 Mechanism = Literal[
-    "abstain",
-    "analysis",
-    "balance",
-    "context",
-    "diversify",
-    "enhance",
-    "extractive-fallback",
-    "fan-out",
-    "fusion",
-    "hedge",
-    "join",
-    "names",
-    "parts",
-    "reader",
-    "rerank",
-    "speakers",
-    "spelling",
-    "tables",
-    "versions",
-    "window",
-]
+    "abstain", "analysis", "balance", "context", "diversify", "enhance", "extractive-fallback", "fan-out",
+    "fusion", "hedge", "join", "names", "parts", "reader", "rerank", "speakers", "spelling", "tables",
+    "versions", "window",
+]  # fmt: skip
 MECHANISMS: dict[Mechanism, str] = {
     "fusion": "BM25: dense retrieval in every strategy",
     "rerank": "scoring candidates again",

@@ -29,6 +29,10 @@ MINILM_MODEL_SHA256 = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab01
 MINILM_TOKENIZER_SHA256 = "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037"
 
 ONNX_FILES = ("model.onnx", "onnx/model.onnx")
+_EXPECTED = (
+    "Expected a folder with model.onnx (or onnx/model.onnx) and tokenizer.json, as sentence-transformers "
+    "exports it."
+)
 # Texts are cut to this many characters per token before they are tokenized. An English token has about five.
 CHARACTERS_PER_TOKEN = 32
 # Number of texts that are tokenized and run together.
@@ -74,10 +78,7 @@ class OnnxEmbeddings(Embeddings):
         self._inputs = {node.name for node in self._session.get_inputs()}
         self._lock = threading.Lock()
         self._cache: LRUCache[str, Future[Vectors]] = LRUCache(CACHE_SIZE)
-        dimension = self._session.get_outputs()[0].shape[-1]
-        if not isinstance(dimension, int):  # the file gives a name in place of the number
-            dimension = self._run([self._tokenize("dimension")]).shape[1]
-        self.dimension = int(dimension)
+        self.dimension = self._run([self._tokenize("dimension")]).shape[1]
 
     def encode(self, texts: Sequence[str]) -> Vectors:
         """Embed texts into unit vectors, in the order given, shape (len(texts), dimension), float32.
@@ -235,17 +236,19 @@ def find_minilm() -> tuple[Path, Path]:
 def load_onnx_folder(path: str | Path) -> OnnxEmbeddings:
     """Load an embedding model from a sentence-transformers folder with model.onnx and tokenizer.json."""
     folder = Path(path).expanduser()
-    model = find_network(folder)
+    model, tokenizer = find_network(folder), folder / "tokenizer.json"
     if model is None:
-        raise ConfigurationError(
-            f"The embedding model 'onnx:{path}' cannot be opened: expected a folder with model.onnx "
-            "(or onnx/model.onnx) and tokenizer.json, as sentence-transformers exports it."
-        )
-    tokenizer = folder / "tokenizer.json"
+        raise ConfigurationError(f"The embedding model 'onnx:{path}' does not exist. {_EXPECTED}")
     # a large network has its weights in a file beside it, such as model.onnx_data
     stats = [file.stat() for file in (*sorted(model.parent.glob(f"{model.name}*")), tokenizer)]
     state = " ".join(f"{stat.st_size}:{stat.st_mtime_ns}" for stat in stats)
-    return OnnxEmbeddings(model, tokenizer, name=f"onnx:{folder.resolve()}", state=state)
+    try:
+        return OnnxEmbeddings(model, tokenizer, name=f"onnx:{folder.resolve()}", state=state)
+    except Exception as error:  # onnxruntime and the tokenizer have their own errors for a broken file
+        text = " ".join(str(error).split())[:200]
+        raise ConfigurationError(
+            f"The embedding model 'onnx:{path}' cannot be opened: {text}. {_EXPECTED}"
+        ) from error
 
 
 def find_network(folder: Path) -> Path | None:

@@ -16,7 +16,7 @@ from typing import NamedTuple
 from adaptive_rag.analysis.lexicon import CONTRACTIONS
 from adaptive_rag.deadline import in_time
 from adaptive_rag.models.onnx import load_minilm
-from adaptive_rag.source import ChunkSource, HoldsWords, ListsSources, SpellsWords
+from adaptive_rag.source import ChunkSource, ListsSources, SpellsWords
 from adaptive_rag.state import Candidate
 from adaptive_rag.text.words import stem, terms, words
 
@@ -86,16 +86,16 @@ def correct_spelling(question: str, source: ChunkSource) -> Spelt:
     letter and is spelt similarly, and if the corrected question finds better passages. A word that consists
     of two words of the chunks is read as those two on the same condition: "payday" as "pay day".
     """
-    question, in_full = _write_in_full(question, source)
     if not isinstance(source, SpellsWords):
-        return Spelt(question, in_full, {})
+        return Spelt(question, {}, {})
+    question, in_full = _write_in_full(question, source)
     unknown = (m for m in _WORD.finditer(question) if len(m[0]) <= LONGEST and not is_everyday(m[0]))
     proposed = {}
     for match in in_time(list(unknown)[:MOST]):
         word, is_name = match[0], match.start() > 0 and match[0][0].isupper()
         if correction := _correct_word(word, source, ALIKE_NAMES if is_name else ALIKE):
             proposed[word] = correction.capitalize() if word[0].isupper() else correction
-        elif isinstance(source, HoldsWords) and (two_words := _split_word(word, source)):
+        elif two_words := _split_word(word, source):
             proposed[word] = two_words
     # A word without content finds no passage, so "whch" is read as "which" without a comparison.
     compared = {word: correction for word, correction in proposed.items() if terms(correction)}
@@ -151,10 +151,8 @@ def _replace(question: str, read_as: Mapping[str, str]) -> str:
     return _WORD.sub(lambda match: read_as.get(match[0], match[0]), question)
 
 
-def _write_in_full(question: str, source: ChunkSource) -> tuple[str, dict[str, str]]:
+def _write_in_full(question: str, source: SpellsWords) -> tuple[str, dict[str, str]]:
     """Write the short forms of a question in full, except those in capitals, which are names ("PPL")."""
-    if not isinstance(source, HoldsWords):
-        return question, {}
     read_as = {}
     for match in _SHORT.finditer(question):
         short = match[0]
@@ -164,7 +162,7 @@ def _write_in_full(question: str, source: ChunkSource) -> tuple[str, dict[str, s
     return _SHORT.sub(lambda match: read_as.get(match[0], match[0]), question), read_as
 
 
-def _split_word(word: str, source: HoldsWords) -> str:
+def _split_word(word: str, source: SpellsWords) -> str:
     """Split a word that no chunk contains into two everyday words that chunks contain; "" where it cannot be.
 
     A word with an ending is not split ("hydrated" is not "hydra ted"), nor one that occurs in a file's name.

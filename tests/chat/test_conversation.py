@@ -10,7 +10,7 @@ import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.store.memory import InMemoryStore
 
-from adaptive_rag.conversation import Threads, forget_profile, read_profile, write_profile
+from adaptive_rag.conversation import Threads, check_name, forget_profile, read_profile, write_profile
 from adaptive_rag.errors import ConfigurationError
 from adaptive_rag.runnable import AdaptiveRAG
 from adaptive_rag.testing import ScriptedChatModel
@@ -122,6 +122,24 @@ def test_threads_in_a_file_are_continued_by_name(town, tmp_path):
         assert [thread.name for thread in threads.names()] == ["one"]
         threads.forget("one")
         assert threads.names() == []
+
+
+def test_conversations_are_listed_by_their_last_turn_without_reading_the_earlier_ones(town, tmp_path):
+    with Threads.open(tmp_path / "conversations.sqlite") as threads:
+        rag = AdaptiveRAG(town, checkpointer=threads.saver)
+        for name in ("two", "one", "two"):
+            rag.invoke("How long is the sea wall?", {"configurable": {"thread_id": name}})
+        earlier = "SELECT thread_id, max(checkpoint_id) FROM checkpoints WHERE checkpoint_ns = '' GROUP BY 1"
+        with threads.saver.cursor() as cursor:
+            cursor.execute(
+                "UPDATE checkpoints SET checkpoint = x'ff' WHERE (thread_id, checkpoint_id) NOT IN "
+                f"({earlier})"
+            )
+        assert [thread.name for thread in threads.names()] == ["two", "one"]
+
+
+def test_what_utf_8_cannot_encode_is_no_part_of_a_name():
+    assert check_name(" caf\udce9 ") == "caf?"
 
 
 async def test_threads_in_a_file_serve_asynchronous_calls(town, tmp_path):

@@ -42,7 +42,7 @@ from adaptive_rag.index.sources import list_sources, read_chunks, remove_sources
 from adaptive_rag.ingest import SourceText
 from adaptive_rag.query.spelling import correct_spelling
 from adaptive_rag.samples import SAMPLE_QUESTIONS, samples_path
-from adaptive_rag.source import HoldsWords, SpellsWords
+from adaptive_rag.source import SpellsWords
 from adaptive_rag.text.markers import MARKER
 from adaptive_rag.where import read_where
 from tests.cli.conftest import Run, parsed, run  # noqa: F401
@@ -462,7 +462,7 @@ def test_a_word_is_read_as_the_index_spells_it(
 
 
 def test_words_of_other_documents_are_not_told(spelt: PostgresIndex) -> None:
-    assert isinstance(spelt, SpellsWords) and isinstance(spelt, HoldsWords)
+    assert isinstance(spelt, SpellsWords)
     view = spelt.only(["leave.txt"])
     assert "warranty" in spelt.spelt_like("warenty") and view.spelt_like("warenty") == []
     assert spelt.holds("WARRANTY") and not view.holds("warranty") and not spelt.holds("warrant")

@@ -33,11 +33,6 @@ def _no_keys(monkeypatch):
         monkeypatch.delenv(name, raising=False)
 
 
-def test_a_live_object_is_taken_as_it_is():
-    model = ScriptedChatModel()
-    assert load_chat_model(model) is model
-
-
 def test_a_server_of_ones_own_needs_none():
     model = load_chat_model("openai:llama3:8b", base_url=URL)
     assert isinstance(model, ChatOpenAI)

@@ -143,10 +143,6 @@ def test_a_file_that_is_no_reader_says_so(tmp_path: Path) -> None:
         load_reader(f"onnx:{model_path()}")
 
 
-def test_a_live_reader_is_taken_as_it_is(counting: Reader) -> None:
-    assert load_reader(counting) is counting
-
-
 @pytest.fixture(scope="module")
 def shipped() -> Reader:
     return load_reader()
@@ -185,7 +181,3 @@ def test_a_changed_file_is_not_the_shipped_one(monkeypatch: pytest.MonkeyPatch, 
     with pytest.raises(ConfigurationError, match="is not the published file"):
         load_reader()
     module._load_shipped.cache_clear()
-
-
-def test_the_shipped_one_is_small() -> None:
-    assert module.NETWORK.stat().st_size < 35_000_000
