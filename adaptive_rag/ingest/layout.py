@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import cached_property
@@ -146,6 +147,7 @@ class Flow:
     def __init__(self, lines: Sequence[Line]) -> None:
         self.lines = lines
         self._pitch = _pitch(lines)
+        self._by_left = sorted(lines, key=lambda line: line.x0)
         self._text_columns: dict[tuple[float, float], Extent] = {}
         self._tabular: set[int] = set()  # indexes of lines with a stop below or above another one
         for index, (upper, lower) in enumerate(pairwise(lines)):
@@ -156,14 +158,13 @@ class Flow:
         """Return the left and right edge of the text column that `line` is in."""
         key = line.x0, line.size
         if key not in self._text_columns:
-            max_distance = 4 * line.size
+            distance = 4 * line.size
             # On a damaged page the type size may be 0; then no line is near.
-            near = (other for other in self.lines if abs(other.x0 - line.x0) < max_distance)
+            first = bisect_right(self._by_left, line.x0 - distance, key=lambda other: other.x0)
+            end = bisect_left(self._by_left, line.x0 + distance, key=lambda other: other.x0)
+            near = self._by_left[first:end]
             # A title in larger type or a table may span several columns.
-            column = [
-                line,
-                *(other for other in near if not other.columns and not _differs_in_type(other, line)),
-            ]
+            column = [line, *(o for o in near if not o.columns and not _differs_in_type(o, line))]
             self._text_columns[key] = min(other.x0 for other in column), max(other.x1 for other in column)
         return self._text_columns[key]
 

@@ -308,7 +308,8 @@ def _read_outline(document: Any) -> dict[int, list[tuple[int, str]]]:
     """Return the bookmarks of each page as (level, title); none if there are too few to be useful."""
     outline: dict[int, list[tuple[int, str]]] = defaultdict(list)
     for level, title, page in document.get_toc(simple=True):
-        outline[page].append((level, title))
+        if page > 0:  # it leads to a page
+            outline[page].append((level, title))
     return outline if sum(map(len, outline.values())) >= 3 else {}
 
 

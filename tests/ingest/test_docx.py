@@ -1,5 +1,4 @@
 import re
-import zipfile
 from itertools import chain
 
 import docx
@@ -13,7 +12,7 @@ from adaptive_rag.ingest.documents import TextBuilder
 from adaptive_rag.ingest.docx import load_docx
 from adaptive_rag.ingest.numbering import Numbering
 from adaptive_rag.text.tables import find_tables
-from tests.ingest.made_office import MC, M, W, change_parts
+from tests.ingest.made_office import MC, RELS, M, W, add_parts, change_parts, read_parts, write_parts
 from tests.ingest.spans import checked_chunks
 
 
@@ -221,12 +220,12 @@ def test_a_note_stands_after_what_refers_to_it(tmp_path, document, kind):
     table.cell(0, 1).paragraphs[0]._p.append(parse_xml(reference))
     document.add_paragraph("Then leave.")
     document.save(tmp_path / "a.docx")
-    with zipfile.ZipFile(tmp_path / "a.docx", "a") as archive:
-        notes = (
-            f'<w:{kind} w:type="separator" w:id="0"><w:p/></w:{kind}>'
-            f'<w:{kind} w:id="2"><w:p><w:r><w:t>It rusts.</w:t></w:r></w:p></w:{kind}>'
-        )
-        archive.writestr(f"word/{kind}s.xml", f"<w:{kind}s {W}>{notes}</w:{kind}s>")
+    notes = (
+        f'<w:{kind} w:type="separator" w:id="0"><w:p/></w:{kind}>'
+        f'<w:{kind} w:id="2"><w:p><w:r><w:t>It rusts.</w:t></w:r></w:p></w:{kind}>'
+    )
+    part = f"<w:{kind}s {W}>{notes}</w:{kind}s>".encode()
+    add_parts(tmp_path / "a.docx", RELS, {f"{kind}s2.xml": (f"{kind}s", part)})  # as Word on the web names it
     text = extract_text(tmp_path / "a.docx").text
     assert text == "Shut the gate.\n\nIt rusts.\n\nLevel | 4 m\n\nIt rusts.\n\nThen leave."
 
@@ -375,6 +374,18 @@ def test_an_item_that_was_deleted_is_not_counted(document, read):
         if not text:
             paragraph._p.get_or_add_pPr().append(parse_xml(f"<w:rPr {W}><w:del/></w:rPr>"))
     assert read().text == "1. First\n2. Second"
+
+
+def test_numbers_are_found_whatever_their_part_is_called(tmp_path, document, read):
+    document.add_paragraph("First", style="List Number")
+    read()
+    parts = read_parts(tmp_path / "a.docx").items()
+    renamed = {
+        name.replace("numbering.", "numbering2."): data.replace(b"numbering.xml", b"numbering2.xml")
+        for name, data in parts
+    }
+    write_parts(tmp_path / "a.docx", renamed)
+    assert extract_text(tmp_path / "a.docx").text == "1. First"
 
 
 def test_a_hidden_item_of_a_list_has_no_number(document, read):

@@ -145,8 +145,17 @@ def test_chunks_say_how_surely_they_were_read(tmp_path):
         assert (citation["quote"], "ocr_confidence" in citation) == (quote, is_read)
 
 
-def black(side: int) -> bytes:
-    return pymupdf.Pixmap(pymupdf.csGRAY, (0, 0, side, side), False).tobytes("png")
+def test_a_photo_of_any_size_is_read_as_it_is_reduced(tmp_path, monkeypatch):
+    pytest.importorskip("rapidocr", reason="the extra `ocr` is not installed")
+    from PIL import Image
+
+    Image.fromarray(pixels_of(note("The bell is broken."))).save(tmp_path / "a.jpg")
+    monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", 1000)
+    assert load(tmp_path / "a.jpg").text == "The bell is broken."
+
+
+def black(width: int, height: int) -> bytes:
+    return pymupdf.Pixmap(pymupdf.csGRAY, (0, 0, width, height), False).tobytes("png")
 
 
 @pytest.mark.parametrize(
@@ -154,10 +163,11 @@ def black(side: int) -> bytes:
     [
         (lambda: note(GATE).tobytes("png")[:2000], "incomplete"),
         (lambda: b"\x89PNG and more", "no image of the kind"),
-        (lambda: black(7000), "7,000 x 7,000 pixels"),
-        (lambda: black(300), "shows no words"),
+        (lambda: black(7000, 7000), "7,000 x 7,000 pixels"),
+        (lambda: black(300, 300), "shows no words"),
+        (lambda: black(3000, 1), "shows no words"),
     ],
-    ids=["cut off", "another kind", "too large", "black"],
+    ids=["cut off", "another kind", "too large", "black", "a line"],
 )
 def test_an_image_that_cannot_be_read_says_why(tmp_path, made, reason):
     pytest.importorskip("rapidocr", reason="the extra `ocr` is not installed")

@@ -1,3 +1,6 @@
+import time
+
+import pymupdf
 import pytest
 
 from adaptive_rag.errors import IndexingError
@@ -163,6 +166,14 @@ def test_bookmarks_give_the_headings_where_there_are_some(tmp_path):
     ]
 
 
+def test_bookmarks_that_lead_nowhere_are_none(tmp_path):
+    page = [Text("4 Storms", y=60, size=16, bold=True), *paragraph(FILLER)]
+    with pymupdf.open(make_pdf(tmp_path / "a.pdf", [page])) as document:
+        document.set_toc([[1, title, -1] for title in ("Storms", "Drought", "Heat")])
+        document.save(tmp_path / "b.pdf")
+    assert [heading.section for heading in extract_text(tmp_path / "b.pdf").headings] == ["4 Storms"]
+
+
 def test_a_number_that_begins_a_wrapped_line_is_no_list_item(tmp_path):
     lines = [
         *FILLER,
@@ -273,6 +284,16 @@ def test_an_encrypted_pdf_asks_for_a_copy_without_password(tmp_path):
 def test_a_line_without_size_is_a_column_of_its_own():
     line = Line(["a"], 60, 100, 70, 100, 0.0, bold=False)
     assert Flow([line]).text_column(line) == (60, 70)
+
+
+def test_labels_all_over_a_page_are_set_in_columns_in_time():
+    labels = [Line(["Hill"], 7 * at % 30_000, 11 * at % 3_000, 7 * at % 30_000 + 9, 0, 6, bold=False)
+              for at in range(4000)]  # fmt: skip
+    started = time.process_time()
+    flow = Flow(labels)
+    assert flow.text_column(labels[0]) == (0, 30)
+    assert all(flow.text_column(label) for label in labels)
+    assert time.process_time() - started < 3
 
 
 def test_the_forms_of_arabic_letters_become_letters():

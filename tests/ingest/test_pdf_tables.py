@@ -3,6 +3,8 @@ from itertools import pairwise
 import pytest
 
 from adaptive_rag.ingest import extract_text, split
+from adaptive_rag.ingest.lines import Line
+from adaptive_rag.ingest.table_headers import drop_repeated_headers
 from adaptive_rag.text.tables import find_tables
 
 from .made_pdf import Rule, Text, make_pdf, paragraph, read_pdf, text_of
@@ -116,6 +118,11 @@ def test_a_table_goes_on_over_a_page_with_its_header_once(tmp_path, repeated):
     (late,) = (chunk for chunk in chunks if "Plot 7" in chunk["text"])
     assert late["metadata"]["columns"] == list(MONEY[0])
     assert source.text[late["start"] : late["end"]] == late["text"]
+
+
+def test_a_table_of_dashes_goes_on_over_a_page():
+    dashes = Line(["---", "---"], 60, 100, 300, 110, 10, bold=False, columns=(60, 200))
+    assert list(drop_repeated_headers([(1, [dashes]), (2, [dashes])])) == [(1, [dashes]), (2, [dashes])]
 
 
 def test_a_header_of_two_lines_is_read_once_where_each_page_repeats_it(tmp_path):

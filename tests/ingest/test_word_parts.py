@@ -9,10 +9,8 @@ from docx.oxml.parser import parse_xml
 from adaptive_rag.ingest import extract_text, split
 from adaptive_rag.ingest.documents import TextBuilder
 from adaptive_rag.ingest.docx import load_docx
-from tests.ingest.made_office import DGM, MC, A, C, R, W, add_parts, chart, diagram
+from tests.ingest.made_office import DGM, MC, RELS, A, C, R, W, add_parts, chart, diagram
 from tests.ingest.made_ole import make_ole
-
-RELS = "word/_rels/document.xml.rels"
 
 
 @pytest.fixture
