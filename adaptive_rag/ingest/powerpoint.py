@@ -34,7 +34,7 @@ _TITLE_PLACEHOLDERS = ("title", "ctrTitle")
 _SKIPPED_PLACEHOLDERS = ("dt", "ftr", "hdr", "sldNum", "sldImg")
 # Placeholders whose paragraphs are list items unless they are formatted otherwise.
 _LIST_PLACEHOLDERS = ("body", "obj")
-# The kinds of numbers that are not decimal, and Word's names for them.
+# The kinds of numbers that are not decimal, by how their names begin, and Word's names for them.
 _NUMBER_FORMATS = {
     "alphaLc": "lowerLetter",
     "alphaUc": "upperLetter",
@@ -176,9 +176,7 @@ class _Slide:
 
 def _write_number(number: int, kind: str) -> str:
     """Write the number of a list item: "a)" if the kind is "alphaLcParenR"."""
-    text = write_number(
-        number, next((name for sign, name in _NUMBER_FORMATS.items() if kind.startswith(sign)), "")
-    )
+    text = write_number(number, _NUMBER_FORMATS.get(kind[:7], ""))
     if kind.endswith("ParenBoth"):
         return f"({text})"
     return f"{text})" if kind.endswith("ParenR") else f"{text}."

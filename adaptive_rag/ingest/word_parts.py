@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import posixpath
 import zipfile
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -91,14 +90,3 @@ class WordParts:
             return
         for text in read(root):
             self.builder.add_paragraph(text, marker=marker)
-
-    def content_type(self, part: str) -> str:
-        """Return the content type of a part, else the default of its suffix, else ""."""
-        types = read_xml(self._archive, "[Content_Types].xml")
-        suffix = posixpath.splitext(part)[1][1:].lower()
-        name = f"/{part}".lower()
-        by_name = (each.get("ContentType", "") for each in types if each.get("PartName", "").lower() == name)
-        by_suffix = (
-            each.get("ContentType", "") for each in types if each.get("Extension", "").lower() == suffix
-        )
-        return str(next(by_name, "") or next(by_suffix, ""))
