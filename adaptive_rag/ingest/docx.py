@@ -18,13 +18,7 @@ from docx.parts.styles import StylesPart
 from adaptive_rag.ingest.documents import HEADING_STYLE, TextBuilder
 from adaptive_rag.ingest.equations import read_equation
 from adaptive_rag.ingest.numbering import BULLET, DEEPEST, Numbering
-from adaptive_rag.ingest.package import (
-    find_part,
-    note_core,
-    open_archive,
-    read_links,
-    read_transitional,
-)
+from adaptive_rag.ingest.package import find_part, note_core, open_archive, read_links, read_transitional
 from adaptive_rag.ingest.page_headers import add_page_edges
 from adaptive_rag.ingest.superscripts import raise_digits
 from adaptive_rag.ingest.table_cells import Rows, add_table

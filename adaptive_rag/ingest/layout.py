@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from itertools import pairwise
@@ -50,12 +50,17 @@ class Survey:
         for line in lines:
             self._size_counts[round(line.size, 1)] += len(line.text)
             self._bold_counts[line.bold] += len(line.text)
+        edge_texts: dict[_Slot, set[str]] = defaultdict(set)
         for slot, line in _find_edge_lines(lines):
             # A running head may have the book's title on one side and the chapter's title on the other.
             # A wide gap before the page number may split the line on one page and not on another.
-            texts = set(map(_without_numbers, (*line.pieces, line.text)))
-            self._edge_text_counts.update((slot[0], text) for text in texts)
+            edge_texts[slot].update(map(_without_numbers, (*line.pieces, line.text)))
+        for slot, texts in edge_texts.items():
             self._slot_texts.setdefault(slot, []).append(texts)
+        # Each text once: two copies of a form on one sheet are no running heads.
+        self._edge_text_counts.update(
+            {(slot[0], text) for slot, texts in edge_texts.items() for text in texts}
+        )
 
     @property
     def body_size(self) -> float:
