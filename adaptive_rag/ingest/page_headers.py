@@ -9,7 +9,8 @@ from adaptive_rag.ingest.documents import TextBuilder
 
 # "Page 3 of 12", "- 3 -", "Seite 3/12", "???" carry no information; "(555) 555-1212" does.
 NUMBER_OF_PAGE = re.compile(
-    r"\W*(?:page|pg|seite|página|pagina|pág|strana|sida)?\W*\d{0,4}\W*(?:of|von|de|di|sur|av|z)?\W*\d{0,4}\W*",
+    r"\W*+(?:page|pg|seite|página|pagina|pág|strana|sida)?\W*+\d{0,4}\W*+(?:of|von|de|di|sur|av|z)?\W*+"
+    r"\d{0,4}\W*+",
     re.IGNORECASE,
 )
 

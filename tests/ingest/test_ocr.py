@@ -81,16 +81,6 @@ def test_a_line_that_looks_alike_both_ways_up_is_read_the_surer_way(text, quarte
     assert [line.text for line in lines] == [text]
 
 
-def test_few_lines_are_read_both_ways_up(monkeypatch):
-    pytest.importorskip("rapidocr", reason="the extra `ocr` is not installed")
-    from adaptive_rag.ingest import ocr
-
-    read, read_line = [], ocr._read_line
-    monkeypatch.setattr(ocr, "_read_line", lambda line: read.append(1) or read_line(line))
-    lines = ocr.read_picture(pixels_of(note(GATE)), 72 / 150)
-    assert len(read) == len(lines) + 1
-
-
 def test_a_line_that_cannot_be_read_turns_no_page(monkeypatch):
     pytest.importorskip("rapidocr", reason="the extra `ocr` is not installed")
     from adaptive_rag.ingest import ocr

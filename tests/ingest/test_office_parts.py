@@ -1,5 +1,6 @@
 """Holds the cells of the table "Parts outside the main text" in docs/formats.md that no other test holds."""
 
+import time
 import zipfile
 
 import docx
@@ -69,6 +70,14 @@ def test_the_document_is_not_searched_for_a_footer_that_is_known():
     known = {"Saltmere Library"}
     assert select_edges(["Saltmere  Library"], known, fail) == []
     assert select_edges(["Founded in 1895", "Page 3", "Costs"], known, lambda: "costs") == ["Founded in 1895"]
+
+
+def test_a_long_rule_before_a_header_is_told_from_a_page_number_in_linear_time():
+    started = time.process_time()
+    assert select_edges([f"{'-' * 10_000} Mill Surgery", f"{'-' * 10_000} Page 3"], set())[0].endswith(
+        "Surgery"
+    )
+    assert time.process_time() - started < 5
 
 
 def test_white_letters_of_slides_and_sheets_are_read(tmp_path):
