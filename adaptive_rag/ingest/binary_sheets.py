@@ -28,10 +28,8 @@ _MAX_CELLS = 20_000_000
 def load_workbook(path: Path, builder: TextBuilder) -> None:
     """Write the rows of a workbook's sheets into `builder`; hidden sheets are noted and left out."""
     try:
-        if path.suffix.lower() in (".xls", ".xlsb"):
-            book = CalamineWorkbook.from_path(path)
-        else:  # the library relies on the suffix, which is wrong
-            book = CalamineWorkbook.from_filelike(BytesIO(path.read_bytes()))
+        # Given a path, the library would rely on the suffix, which may be wrong.
+        book = CalamineWorkbook.from_filelike(BytesIO(path.read_bytes()))
         worksheets = [sheet for sheet in book.sheets_metadata if sheet.typ == SheetTypeEnum.WorkSheet]
         hidden_names = [sheet.name for sheet in worksheets if sheet.visible != SheetVisibleEnum.Visible]
         sheets = [

@@ -188,8 +188,8 @@ class TextBuilder:
         return self._text.getvalue()
 
     def add(self, text: str) -> None:
-        """Append text."""
-        self.length += self._text.write(without_surrogates(text))
+        """Append text, without NUL, which PostgreSQL does not store."""
+        self.length += self._text.write(without_surrogates(text).replace("\0", ""))
 
     def note_left_out(self, kind: str, count: int) -> None:
         """Note how many items of a kind were left out, if any: "2 comments were left out"."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import zipfile
 from collections.abc import Collection, Iterable, Iterator
 from itertools import islice, takewhile
 from pathlib import Path
@@ -19,14 +18,7 @@ from docx.parts.styles import StylesPart
 from adaptive_rag.ingest.documents import HEADING_STYLE, TextBuilder
 from adaptive_rag.ingest.equations import read_equation
 from adaptive_rag.ingest.numbering import BULLET, DEEPEST, Numbering
-from adaptive_rag.ingest.package import (
-    find_part,
-    note_core,
-    open_archive,
-    read_links,
-    read_transitional,
-    read_xml,
-)
+from adaptive_rag.ingest.package import find_part, note_core, open_archive, read_links, read_transitional
 from adaptive_rag.ingest.page_headers import add_page_edges
 from adaptive_rag.ingest.superscripts import raise_digits
 from adaptive_rag.ingest.table_cells import Rows, add_table
@@ -55,11 +47,6 @@ _LIST_MARKER = re.compile(r"-|\(?(?:\d{1,3}|[a-z]|[ivx]{2,5})[.)]", re.IGNORECAS
 _COLUMN_NAME = re.compile(r"[^\W\d_][^\d£$€%.,;]{0,40}\d{0,2}")
 # A row of two cells is understood without column names.
 _UNNAMED_COLUMNS = 2
-_NUMBERING = "word/numbering.xml"
-_DOCUMENT_TYPE = re.compile(
-    r"application/vnd\.(?:ms-word\.(?:document|template)\.macroEnabled(?:Template)?|"
-    r"openxmlformats-officedocument\.wordprocessingml\.(?:document|template))\.main\+xml"
-)
 # The characters that Word stores as a font and a code: "μ" is code F06D of the font Symbol.
 _GREEK = dict(zip(ascii_letters, "αβχδεφγηιϕκλμνοπθρστυϖωξψζΑΒΧΔΕΦΓΗΙϑΚΛΜΝΟΠΘΡΣΤΥςΩΞΨΖ", strict=True))
 _SYMBOLS = {
@@ -89,16 +76,16 @@ def load_docx(path: Path, builder: TextBuilder) -> None:
         try:
             main = find_part(read_links(archive), "officeDocument") or ""
             document: Any = parse_xml(read_transitional(archive, main))
+            if document.tag != qn("w:document"):
+                raise ValueError("a document was expected")
             parts = WordParts(archive, main, builder)
-            if not _DOCUMENT_TYPE.fullmatch(parts.content_type(main)):
-                raise ValueError("not the main part of a Word document")
             if styles_part := find_part(parts.links, "styles"):
                 styles = parse_xml(read_transitional(archive, styles_part))
             else:
                 styles = StylesPart.default(OpcPackage()).element
-            numbering = Numbering(read_xml(archive, _NUMBERING) if _NUMBERING in archive.namelist() else None)
+            numbering = Numbering(parts.read("numbering"))
             reader = _Reader(numbering, WordLooks(styles, document), parts)
-            reader.read_notes(archive)
+            reader.read_notes()
             reader.write_page_edges(document.body)
             reader.find_bold_headings(document.body)
             reader.write(document.body)
@@ -151,15 +138,13 @@ class _Reader:
         self._notes: dict[str, dict[str | None, str]] = {}
         self._bold_headings: set[Any] = set()
 
-    def read_notes(self, archive: zipfile.ZipFile) -> None:
+    def read_notes(self) -> None:
         """Read the text of each footnote and endnote by its number in the file."""
-        names = archive.namelist()
         for kind in _REFERENCES.values():
-            part = f"word/{kind}s.xml"
-            notes = read_xml(archive, part).findall(qn(f"w:{kind}")) if part in names else ()
+            root = self._parts.read(f"{kind}s")
             self._notes[kind] = {
                 note.get(qn("w:id")): " ".join(filter(None, map(self._read_text, _find(note, _PARAGRAPH))))
-                for note in notes
+                for note in (root.iterfind(qn(f"w:{kind}")) if root is not None else ())
             }
 
     def write_page_edges(self, body: Any) -> None:

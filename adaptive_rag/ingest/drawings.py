@@ -13,10 +13,7 @@ from adaptive_rag.ingest.package import Link, local_name, read_linked
 from adaptive_rag.ingest.superscripts import raise_digits
 from adaptive_rag.text.tables import EMPTY_CELL, write_row
 
-_PARAGRAPH_TAGS = (
-    "{http://schemas.openxmlformats.org/drawingml/2006/main}p",
-    "{http://purl.oclc.org/ooxml/drawingml/main}p",
-)
+_PARAGRAPH = "{http://schemas.openxmlformats.org/drawingml/2006/main}p"
 
 
 def find_shapes(element: Any) -> Iterator[Any]:
@@ -31,7 +28,7 @@ def find_shapes(element: Any) -> Iterator[Any]:
 
 def read_paragraphs(element: Any) -> Iterator[tuple[str, Any]]:
     """Yield the text and the properties (or None) of each paragraph that has text."""
-    for paragraph in element.iter(*_PARAGRAPH_TAGS):
+    for paragraph in element.iter(_PARAGRAPH):
         if text := " ".join("".join(_read_characters(paragraph)).split()):
             yield text, paragraph.find("{*}pPr")
 

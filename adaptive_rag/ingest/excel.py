@@ -30,7 +30,7 @@ from adaptive_rag.ingest.package import (
     read_links,
     read_xml,
 )
-from adaptive_rag.ingest.page_headers import tell_apart
+from adaptive_rag.ingest.page_headers import select_edges
 from adaptive_rag.ingest.sheet_grid import LAST_COLUMN, Area, Grid
 from adaptive_rag.ingest.sheets import Sheet, add_sheets
 from adaptive_rag.ingest.superscripts import raise_digits
@@ -73,7 +73,7 @@ class _Workbook:
         self.hidden: list[str] = []
         self.formulas_without_value = 0
         self.unread: Counter[str] = Counter()  # by kind: "chart"
-        self._page_headers: list[str] = []  # page headers and footers already read
+        self._page_headers = set[str]()  # page headers and footers already read
         self._archive = archive
         self._embedded = embedded
         self._root, self._links = open_main(archive, "workbook")
@@ -149,9 +149,7 @@ class _Workbook:
                         grid.filtered = True
                     case "headerFooter":
                         lines = (line for each in element for line in _split_header(each.text or ""))
-                        new_lines = [line for line in tell_apart(lines, "") if line not in self._page_headers]
-                        self._page_headers += new_lines
-                        shapes += new_lines
+                        shapes += select_edges(lines, self._page_headers)
                     case _ if _is_hidden(element):
                         last = min(int(element.get("max")), LAST_COLUMN)
                         grid.hidden_columns.update(range(int(element.get("min")), last + 1))
@@ -219,7 +217,7 @@ def _is_raised(part: Any) -> bool:
 
 def _unescape(text: str) -> str:
     """Return a text with its escapes decoded, on one line."""
-    return " ".join(_ESCAPE.sub(lambda code: chr(int(code[1], 16)), text).split())
+    return " ".join(_ESCAPE.sub(lambda code: chr(int(code[1], 16)), text).replace("\0", "").split())
 
 
 def _split_header(text: str) -> list[str]:

@@ -100,11 +100,8 @@ def _find_label(lines: Sequence[Line], box: tuple[float, ...], *, on_right: bool
 
 
 def _make_lines(name: str, answer: str, box: tuple[float, ...]) -> list[Line]:
-    if not name:
-        return [_make_line(answer, box)]
-    if _needs_own_line(answer):
-        return [_make_line(f"{name}:", box), _make_line(answer, box)]
-    return [_make_line(f"{name}: {answer}", box)]
+    texts = [f"{name}:", answer] if name else [answer]
+    return [_make_line(text, box) for text in (texts if _needs_own_line(answer) else [" ".join(texts)])]
 
 
 def _needs_own_line(answer: str) -> bool:

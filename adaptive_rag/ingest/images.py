@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -22,13 +24,7 @@ _PAGE_HEIGHT = 842  # in points: the assumed length of a picture's longer side
 
 def load_image(path: Path, builder: TextBuilder) -> None:
     """Write the text shown in an image into `builder`."""
-    from PIL import Image, UnidentifiedImageError
-
-    try:
-        image = Image.open(path, formats=("PNG", "JPEG", "TIFF", "WEBP"))
-    except UnidentifiedImageError as error:
-        raise IndexingError("is damaged, or no image of the kind that its name says. Save it anew") from error
-    with image:
+    with _open_image(path) as image:
         # In other formats, several frames are an animation.
         page_count = getattr(image, "n_frames", 1) if image.format == "TIFF" else 1
         pages = []
@@ -45,6 +41,21 @@ def load_image(path: Path, builder: TextBuilder) -> None:
     bodies = ((number, survey.without_running_heads(lines)) for number, lines in pages)
     ParagraphWriter(builder, survey, {}).write(bodies)
     note_unread(builder, page_count)
+
+
+@contextmanager
+def _open_image(path: Path) -> Iterator[Any]:
+    """Open an image of any size; Pillow's limit does not know that a JPEG is decoded at a smaller size."""
+    from PIL import Image, UnidentifiedImageError
+
+    limit, Image.MAX_IMAGE_PIXELS = Image.MAX_IMAGE_PIXELS, None
+    try:
+        with Image.open(path, formats=("PNG", "JPEG", "TIFF", "WEBP")) as image:
+            yield image
+    except UnidentifiedImageError as error:
+        raise IndexingError("is damaged, or no image of the kind that its name says. Save it anew") from error
+    finally:
+        Image.MAX_IMAGE_PIXELS = limit
 
 
 def _decode(image: Any, index: int) -> NDArray[np.uint8]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
+from bisect import bisect_left, bisect_right
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from itertools import pairwise
@@ -49,12 +50,17 @@ class Survey:
         for line in lines:
             self._size_counts[round(line.size, 1)] += len(line.text)
             self._bold_counts[line.bold] += len(line.text)
+        edge_texts: dict[_Slot, set[str]] = defaultdict(set)
         for slot, line in _find_edge_lines(lines):
             # A running head may have the book's title on one side and the chapter's title on the other.
             # A wide gap before the page number may split the line on one page and not on another.
-            texts = set(map(_without_numbers, (*line.pieces, line.text)))
-            self._edge_text_counts.update((slot[0], text) for text in texts)
+            edge_texts[slot].update(map(_without_numbers, (*line.pieces, line.text)))
+        for slot, texts in edge_texts.items():
             self._slot_texts.setdefault(slot, []).append(texts)
+        # Each text once: two copies of a form on one sheet are no running heads.
+        self._edge_text_counts.update(
+            {(slot[0], text) for slot, texts in edge_texts.items() for text in texts}
+        )
 
     @property
     def body_size(self) -> float:
@@ -146,6 +152,7 @@ class Flow:
     def __init__(self, lines: Sequence[Line]) -> None:
         self.lines = lines
         self._pitch = _pitch(lines)
+        self._by_left = sorted(lines, key=lambda line: line.x0)
         self._text_columns: dict[tuple[float, float], Extent] = {}
         self._tabular: set[int] = set()  # indexes of lines with a stop below or above another one
         for index, (upper, lower) in enumerate(pairwise(lines)):
@@ -156,14 +163,13 @@ class Flow:
         """Return the left and right edge of the text column that `line` is in."""
         key = line.x0, line.size
         if key not in self._text_columns:
-            max_distance = 4 * line.size
+            distance = 4 * line.size
             # On a damaged page the type size may be 0; then no line is near.
-            near = (other for other in self.lines if abs(other.x0 - line.x0) < max_distance)
+            first = bisect_right(self._by_left, line.x0 - distance, key=lambda other: other.x0)
+            end = bisect_left(self._by_left, line.x0 + distance, key=lambda other: other.x0)
+            near = self._by_left[first:end]
             # A title in larger type or a table may span several columns.
-            column = [
-                line,
-                *(other for other in near if not other.columns and not _differs_in_type(other, line)),
-            ]
+            column = [line, *(o for o in near if not o.columns and not _differs_in_type(o, line))]
             self._text_columns[key] = min(other.x0 for other in column), max(other.x1 for other in column)
         return self._text_columns[key]
 

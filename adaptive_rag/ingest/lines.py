@@ -88,14 +88,14 @@ class Line:
 def group_side_by_side(lines: Sequence[Line]) -> list[list[Line]]:
     """Group consecutive lines that are side by side: wide gaps and table cells split a line into several."""
     groups: list[list[Line]] = []
-    previous: Line | None = None
+    merged: Line | None = None  # the last group
     for line in lines:
-        if previous and previous.is_left_of(line):
+        if merged and merged.is_left_of(line):
             groups[-1].append(line)
-            previous = merge_lines(groups[-1])
+            merged.extend(line)
         else:
             groups.append([line])
-            previous = line
+            merged = merge_lines([line])
     return groups
 
 

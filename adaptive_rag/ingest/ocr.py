@@ -26,6 +26,8 @@ MAX_PAGES = 300
 _PAGE_SECONDS, _PAGE_MEMORY = 60.0, 700_000_000
 # In pixels: a page of A4 at 170 dpi. A larger picture was not read better, and 200 dpi took a third longer.
 MAX_SIDE = 2000
+# In pixels: no letter is as low, and a line of pixels cannot be reduced further.
+_MIN_SIDE = 8
 # In pixels: lines are found in a picture of this size. Letters of 6 points on A4 were still found at 960, in
 # half the time of 1280. A single line on a page that was not found at 960 was found at 736.
 _DETECTION_SIDES = (960, 736)
@@ -59,6 +61,8 @@ def read_picture(picture: _Picture, scale: float, *, body_size: float = 0.0) -> 
     Raises:
         MissingExtraError: rapidocr is not installed.
     """
+    if min(picture.shape[:2]) < _MIN_SIDE:
+        return []
     ask_for(_PAGE_SECONDS, _PAGE_MEMORY)
     boxes = _find_boxes(picture)
     if not len(boxes):

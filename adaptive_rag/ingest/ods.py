@@ -9,7 +9,7 @@ from typing import Any
 from adaptive_rag.ingest.documents import TextBuilder
 from adaptive_rag.ingest.opendocument import count_of, open_document, read_shapes, read_text, table_rows
 from adaptive_rag.ingest.package import local_name, read_attribute
-from adaptive_rag.ingest.page_headers import tell_apart
+from adaptive_rag.ingest.page_headers import select_edges
 from adaptive_rag.ingest.sheet_grid import LAST_COLUMN, Area, Grid
 from adaptive_rag.ingest.sheets import add_sheets
 
@@ -28,7 +28,7 @@ def load_ods(path: Path, builder: TextBuilder) -> None:
             else:
                 sheets.append(_read_grid(table).to_sheet(name, hidden, read_shapes(table, styles)))
         if sheets:
-            sheets[0].shapes += tuple(tell_apart(styles.page_edges(), ""))
+            sheets[0].shapes += tuple(select_edges(styles.page_edges(), set()))
         add_sheets(builder, sheets)
     builder.note_hidden("sheets, columns and rows", hidden)
 
@@ -74,6 +74,8 @@ def _find_hidden_columns(table: Any) -> Iterator[int]:
     """Yield the numbers of the hidden columns of a sheet."""
     number = 1
     for column in table.iter("{*}table-column"):
+        if next(column.iterancestors("{*}table")) is not table:  # of a chart on the sheet
+            continue
         next_number = number + count_of(column, "number-columns-repeated")
         if _is_hidden(column):
             yield from range(number, min(next_number, LAST_COLUMN + 1))

@@ -14,7 +14,7 @@ from adaptive_rag.ingest.embedded import EmbeddedFiles
 from adaptive_rag.ingest.mathml import read_mathml
 from adaptive_rag.ingest.numbering import write_number
 from adaptive_rag.ingest.package import local_name, note_core, open_archive, read_attribute, read_xml
-from adaptive_rag.ingest.page_headers import add_page_edges, tell_apart
+from adaptive_rag.ingest.page_headers import add_page_edges, select_edges
 from adaptive_rag.ingest.sheet_grid import LAST_COLUMN
 from adaptive_rag.ingest.superscripts import raise_digits
 from adaptive_rag.ingest.table_cells import Rows, add_table
@@ -296,17 +296,17 @@ def _edge_paragraphs(element: Any) -> Iterator[str]:
 
 
 def _write_slides(body: Any, styles: Styles, builder: TextBuilder) -> None:
-    hidden = []
+    hidden, edges = [], set[str]()
     for number, page in enumerate(body.iterfind("{*}page"), start=1):
         if styles.is_hidden(page):
             hidden.append(str(number))
         else:
-            _write_slide(page, number, builder, styles)
+            _write_slide(page, number, builder, styles, edges)
     builder.note_hidden("slides", hidden)
 
 
-def _write_slide(page: Any, number: int, builder: TextBuilder, styles: Styles) -> None:
-    """Write a slide: its title, its shapes, the texts of its edges, then its notes."""
+def _write_slide(page: Any, number: int, builder: TextBuilder, styles: Styles, known_edges: set[str]) -> None:
+    """Write a slide: its title, its shapes, its new footers and the like, then its notes."""
     writer = _Writer(builder, styles)
     shapes = [shape for shape in page if read_attribute(shape, "class") not in _SLIDE_EDGE_CLASSES]
     titles = [shape for shape in shapes if read_attribute(shape, "class") == "title"]
@@ -319,7 +319,7 @@ def _write_slide(page: Any, number: int, builder: TextBuilder, styles: Styles) -
     edges += page.getparent().iterfind("{*}footer-decl")
     edge_texts = [text for edge in edges for text in (*_edge_paragraphs(edge), edge.text or "")]
     edge_texts += styles.drawn_on_slides(read_attribute(page, "master-page-name"))
-    for text in tell_apart(edge_texts, builder.text):
+    for text in select_edges(edge_texts, known_edges, lambda: builder.text):
         builder.add_paragraph(text)
     bodies = [
         shape for shape in page.iterfind("{*}notes/{*}frame") if read_attribute(shape, "class") == "notes"

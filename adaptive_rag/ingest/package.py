@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import posixpath
+import re
 import zipfile
 import zlib
 from collections.abc import Iterator, Mapping
@@ -22,16 +23,10 @@ _LARGEST = 200_000_000
 _TEXT_SUFFIXES = (".xml", ".rels", ".opf", ".ncx", ".xhtml", ".html", ".htm")
 _ENCRYPTED = 1  # flag of a part in the archive
 # The namespaces of the strict and the transitional form (ECMA-376, part 1, annex A, and part 4).
-_STRICT, _OPENXML = b"http://purl.oclc.org/ooxml/", b"http://schemas.openxmlformats.org/"
-_TRANSITIONAL = {
-    b"officeDocument/relationships": b"officeDocument/2006/relationships",
-    b"officeDocument/math": b"officeDocument/2006/math",
-    **{
-        kind + b"/main": kind + b"/2006/main"
-        for kind in (b"wordprocessingml", b"presentationml", b"spreadsheetml", b"drawingml")
-    },
-    **{b"drawingml/" + kind: b"drawingml/2006/" + kind for kind in (b"chart", b"diagram", b"picture")},
-}
+_STRICT, _TRANSITIONAL = (
+    re.compile(rb"http://purl\.oclc\.org/ooxml/(\w+)/"),
+    rb"http://schemas.openxmlformats.org/\1/2006/",
+)
 # Any of these may be raised for an element or a part that does not follow the format.
 _DAMAGE_ERRORS = (
     zipfile.BadZipFile, zlib.error, etree.LxmlError, EOFError, LookupError, ValueError, RuntimeError,
@@ -93,12 +88,7 @@ def read_xml(archive: zipfile.ZipFile, name: str, *, recover: bool = False) -> A
 
 def read_transitional(archive: zipfile.ZipFile, name: str) -> bytes:
     """Return a part with the namespaces of transitional Office Open XML, even if the document is strict."""
-    data = archive.read(name)
-    if _STRICT not in data:
-        return data
-    for strict, transitional in _TRANSITIONAL.items():
-        data = data.replace(_STRICT + strict, _OPENXML + transitional)
-    return data
+    return _STRICT.sub(_TRANSITIONAL, archive.read(name))
 
 
 def note_core(archive: zipfile.ZipFile, builder: TextBuilder) -> None:

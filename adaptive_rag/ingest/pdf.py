@@ -35,7 +35,6 @@ from adaptive_rag.ingest.pdf_lines import (
     may_have_tables,
     split_line,
 )
-from adaptive_rag.ingest.pdf_truncation import is_truncated
 from adaptive_rag.ingest.properties import note_properties
 from adaptive_rag.ingest.right_to_left import has_rtl_letters, is_mostly_rtl
 from adaptive_rag.ingest.ruled_lines import RuledLines
@@ -112,7 +111,7 @@ def open_pdf(path: Path) -> Iterator[Any]:
         IndexingError: it is damaged, truncated or encrypted, or it is not a PDF.
     """
     kind = path.suffix[1:].lower() if path.suffix.lower() in (".xps", ".oxps") else "pdf"
-    truncated = kind == "pdf" and is_truncated(path)
+    truncated = kind == "pdf" and pdf_messages.is_truncated(path)
     tools = pymupdf.TOOLS
     displayed = tools.mupdf_display_errors(), tools.mupdf_display_warnings()
     tools.mupdf_display_errors(False)
@@ -308,7 +307,8 @@ def _read_outline(document: Any) -> dict[int, list[tuple[int, str]]]:
     """Return the bookmarks of each page as (level, title); none if there are too few to be useful."""
     outline: dict[int, list[tuple[int, str]]] = defaultdict(list)
     for level, title, page in document.get_toc(simple=True):
-        outline[page].append((level, title))
+        if page > 0:  # it leads to a page
+            outline[page].append((level, title))
     return outline if sum(map(len, outline.values())) >= 3 else {}
 
 

@@ -220,7 +220,11 @@ def split_line(line: Line, visible: VisibleText, rules: RuledLines) -> Iterator[
         if separates_cells(left[4], right[4], (right[0] - left[2]) / line.size)
     ]
     texts = line.text.split()  # these have raised digits, unlike `words`
-    if _normalize(texts) == _normalize(word[4] for word in words):
+    plain_texts, plain_words = _normalize(texts), _normalize(word[4] for word in words)
+    if "".join(plain_texts) != "".join(plain_words):  # the line is upright, or another one covers it
+        yield line
+        return
+    if plain_texts == plain_words:
         words = [(*word[:4], text) for word, text in zip(words, texts, strict=True)]
     for _, group in groupby(words, key=lambda word: bisect_right(borders, (word[0] + word[2]) / 2)):
         cell = list(group)
@@ -230,5 +234,5 @@ def split_line(line: Line, visible: VisibleText, rules: RuledLines) -> Iterator[
 
 
 def _normalize(texts: Iterable[str]) -> list[str]:
-    """Return texts with plain digits in place of raised ones."""
-    return [unicodedata.normalize("NFKC", text) for text in texts]
+    """Return texts with plain digits and signs in place of raised ones."""
+    return [unicodedata.normalize("NFKC", text).replace("\u2212", "-") for text in texts]

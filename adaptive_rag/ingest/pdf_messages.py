@@ -1,35 +1,57 @@
-"""Messages about a PDF that cannot be read, or only in part, and what to do with it."""
+"""What is wrong with a PDF that cannot be read, or only in part, and what to do with it."""
 
 from __future__ import annotations
 
+import mmap
+import re
 from collections.abc import Sequence
 from importlib.util import find_spec
 from itertools import count, groupby
 from pathlib import Path
 
-from adaptive_rag.errors import install_line
+from adaptive_rag.errors import IndexingError, install_line
 from adaptive_rag.ingest.conversions import as_argument
 
 _FETCH_OR_PRINT = "Fetch or copy it again, or, if a program shows it, print it from there to a new PDF"
 DAMAGED = f"is damaged. {_FETCH_OR_PRINT}"
 NO_PAGES = f"is damaged: no page can be read from it. {_FETCH_OR_PRINT}"
+# In bytes: mail and web servers add lines before a PDF, in which its start is searched for.
+_MAX_LEAD = 65_536
+_OBJECT = re.compile(rb"\b\d{1,10}\s+\d{1,5}\s+obj\b")
+
+
+def is_truncated(path: Path) -> bool:
+    """Return whether the end of a PDF is missing: it has no end mark, or objects follow the last mark.
+
+    Other data after the end is harmless: transfers and tapes fill the last block with NUL bytes, and web
+    servers add a line.
+
+    Raises:
+        IndexingError: the file does not begin like a PDF.
+    """
+    with path.open("rb") as file:
+        if b"%PDF-" not in file.read(_MAX_LEAD):
+            raise IndexingError(
+                "is not a PDF, though its name says so. Rename it with the suffix of its own kind"
+            )
+        with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
+            end = max(map(content.rfind, (b"%%EOF", b"startxref", b"trailer")))
+            return end < 0 or _OBJECT.search(content, end) is not None
 
 
 def describe_encrypted(path: Path) -> str:
     """Return what to do with a PDF that asks for a password."""
-    copy = f"{as_argument(path.name)} {as_argument(f'{path.stem}-open.pdf')}"
     return (
         "is encrypted and asks for a password. Save a copy without one, for example with: "
-        f"qpdf --decrypt --password=... {copy}"
+        f"qpdf --decrypt --password=... {_name_copy(path, 'open')}"
     )
 
 
 def describe_truncated(path: Path) -> str:
     """Return what to do with a PDF whose end is missing."""
-    rest = f"qpdf {as_argument(path.name)} {as_argument(f'{path.stem}-rest.pdf')}"
     return (
         "is truncated: the file breaks off before its end. Fetch or copy it again, or save what is left: "
-        f"{rest}"
+        f"qpdf {_name_copy(path, 'rest')}"
     )
 
 
@@ -56,8 +78,12 @@ def advise_ocr(path: Path) -> str:
 
 
 def _advise_copy(path: Path, option: str = "") -> str:
-    command = f"ocrmypdf {option}{as_argument(path.name)} {as_argument(f'{path.stem}-text.pdf')}"
-    return f"make a copy that holds the text: {command}"
+    return f"make a copy that holds the text: ocrmypdf {option}{_name_copy(path, 'text')}"
+
+
+def _name_copy(path: Path, ending: str) -> str:
+    """Return the names of a PDF and of its copy as arguments of a command: "a.pdf a-text.pdf"."""
+    return f"{as_argument(path.name)} {as_argument(f'{path.stem}-{ending}.pdf')}"
 
 
 def format_ranges(numbers: Sequence[int]) -> str:

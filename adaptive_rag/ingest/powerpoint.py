@@ -26,7 +26,7 @@ from adaptive_rag.ingest.package import (
     read_links,
     read_xml,
 )
-from adaptive_rag.ingest.page_headers import tell_apart
+from adaptive_rag.ingest.page_headers import select_edges
 from adaptive_rag.ingest.table_cells import Rows
 
 _TITLE_PLACEHOLDERS = ("title", "ctrTitle")
@@ -34,7 +34,7 @@ _TITLE_PLACEHOLDERS = ("title", "ctrTitle")
 _SKIPPED_PLACEHOLDERS = ("dt", "ftr", "hdr", "sldNum", "sldImg")
 # Placeholders whose paragraphs are list items unless they are formatted otherwise.
 _LIST_PLACEHOLDERS = ("body", "obj")
-# The kinds of numbers that are not decimal, and Word's names for them.
+# The kinds of numbers that are not decimal, by how their names begin, and Word's names for them.
 _NUMBER_FORMATS = {
     "alphaLc": "lowerLetter",
     "alphaUc": "upperLetter",
@@ -47,6 +47,7 @@ def load_pptx(path: Path, builder: TextBuilder) -> None:
     """Write a presentation's visible slides into `builder`: a slide is a page, and its title a heading."""
     hidden = []
     left_out: Counter[str] = Counter()
+    edges = set[str]()
     with open_archive(path, "a PowerPoint presentation", older=".ppt") as archive:
         embedded = EmbeddedFiles(archive, builder)
         note_core(archive, builder)
@@ -58,7 +59,7 @@ def load_pptx(path: Path, builder: TextBuilder) -> None:
                 hidden.append(str(number))
             else:
                 reader = _Slide(archive, part, builder, embedded)
-                reader.write(slide, number)
+                reader.write(slide, number, edges)
                 left_out["comment"] += reader.count_comments()
                 left_out["chart"] += reader.missing
         embedded.write()
@@ -82,8 +83,11 @@ class _Slide:
         self._links = read_links(archive, part)
         self._builder = builder
 
-    def write(self, slide: Any, number: int) -> None:
-        """Write the slide's title, its shapes, its footer and the text of its layout, then its notes."""
+    def write(self, slide: Any, number: int, edges: set[str]) -> None:
+        """Write the slide's title, its shapes, its footer and the text of its layout, then its notes.
+
+        `edges` has the footers and the like of the slides before.
+        """
         shapes = list(find_shapes(slide.find("{*}cSld/{*}spTree")))
         titles = [shape for shape in shapes if _placeholder_type(shape) in _TITLE_PLACEHOLDERS]
         title = " ".join(text for shape in titles for text, _ in read_paragraphs(shape))
@@ -91,7 +95,7 @@ class _Slide:
         for shape in shapes:
             if shape not in titles:
                 self._write_shape(shape)
-        for text in tell_apart(self._read_edges(shapes, slide), self._builder.text):
+        for text in select_edges(self._read_edges(shapes, slide), edges, lambda: self._builder.text):
             self._builder.add_paragraph(text)
         if part := find_part(self._links, "notesSlide"):
             self._write_notes(read_xml(self._archive, part))
@@ -172,9 +176,7 @@ class _Slide:
 
 def _write_number(number: int, kind: str) -> str:
     """Write the number of a list item: "a)" if the kind is "alphaLcParenR"."""
-    text = write_number(
-        number, next((name for sign, name in _NUMBER_FORMATS.items() if kind.startswith(sign)), "")
-    )
+    text = write_number(number, _NUMBER_FORMATS.get(kind[:7], ""))
     if kind.endswith("ParenBoth"):
         return f"({text})"
     return f"{text})" if kind.endswith("ParenR") else f"{text}."

@@ -208,5 +208,5 @@ class _Presentation:
 
 def _lines(text: str) -> list[str]:
     """Return the paragraphs of a text, without placeholders for the slide's number or date."""
-    lines = (" ".join(line.replace("\x0b", " ").split()) for line in text.split("\r"))
-    return [line for line in lines if line.strip("*\0 ")]
+    lines = (" ".join(line.replace("\x0b", " ").replace("\0", "").split()) for line in text.split("\r"))
+    return [line for line in lines if line.strip("* ")]

@@ -104,18 +104,16 @@ def _find_only_line_above(row: Sequence[Line], rule: RuledLine) -> Line | None:
     return None
 
 
-def _join(rules: Sequence[RuledLine]) -> Iterator[RuledLine]:
+def _join(rules: Sequence[RuledLine]) -> list[RuledLine]:
     """Join lines that continue each other."""
-    last: RuledLine | None = None
+    joined: list[RuledLine] = []
     for rule in sorted(rules, key=lambda rule: (round(rule.position), rule.start)):
+        last = joined[-1] if joined else None
         if last and abs(rule.position - last.position) < 1 and rule.start - last.end < MAX_GAP:
-            last = last._replace(end=max(last.end, rule.end))
-            continue
-        if last:
-            yield last
-        last = rule
-    if last:
-        yield last
+            joined[-1] = last._replace(end=max(last.end, rule.end))
+        else:
+            joined.append(rule)
+    return joined
 
 
 def _meet(horizontal: RuledLine, vertical: RuledLine) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
@@ -52,20 +52,17 @@ def flag_numbers(columns: Sequence[int], row: SheetRow) -> dict[int, bool]:
     return {column: is_number(cell) for column, cell in zip(columns, row.cells, strict=True) if cell}
 
 
-def join_headers(blocks: Iterable[SheetBlock]) -> Iterator[SheetBlock]:
+def join_headers(blocks: Iterable[SheetBlock]) -> list[SheetBlock]:
     """Join a block of names with the numbers below it, if only a blank row separates them."""
-    previous: SheetBlock | None = None
+    joined: list[SheetBlock] = []
     for block in blocks:
-        if previous and _is_header_of(previous, block):
-            columns = sorted({*previous.columns, *block.columns})
-            block = SheetBlock(
-                columns, [row for part in (previous, block) for row in part.spread_rows(columns)]
-            )
-        elif previous:
-            yield previous
-        previous = block
-    if previous:
-        yield previous
+        if joined and _is_header_of(joined[-1], block):
+            above = joined.pop()
+            columns = sorted({*above.columns, *block.columns})
+            rows = [row for part in (above, block) for row in part.spread_rows(columns)]
+            block = SheetBlock(columns, rows)
+        joined.append(block)
+    return joined
 
 
 def _is_header_of(above: SheetBlock, below: SheetBlock) -> bool:

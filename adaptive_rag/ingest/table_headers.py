@@ -185,7 +185,7 @@ def drop_repeated_headers(pages: Iterable[tuple[int, list[Line]]]) -> Iterator[t
     first_rows: list[list[str]] = []  # of the current table, without header rules
     previous: Line | None = None
     for number, lines in pages:
-        if previous and lines and lines[0].continues_table(previous) and lines[0].pieces == first_rows[0]:
+        if previous and lines and lines[0].continues_table(previous) and [lines[0].pieces] == first_rows[:1]:
             top_rows = [line for line in lines[: _MAX_REPEATED_ROWS + 1] if not _is_header_rule(line)]
             pairs = zip((row.pieces for row in top_rows), first_rows, strict=False)
             repeated = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))

@@ -13,7 +13,7 @@ from typing import Any
 from adaptive_rag.errors import IndexingError
 from adaptive_rag.ingest.documents import CHUNK_METADATA, TextBuilder
 from adaptive_rag.ingest.text import decode
-from adaptive_rag.text.visible import without_surrogates
+from adaptive_rag.text.visible import ESCAPED_NUL
 
 # Names of columns and fields whose meaning is known.
 _QUESTION_NAMES = ("question", "q", "query", "prompt", "frage")
@@ -31,8 +31,8 @@ _MAX_TITLE_ROWS = 12
 _MAX_DEPTH = 100
 # In characters: a longer JSON object gets a separate record for each object inside it.
 _MAX_OBJECT_LENGTH = 600
-# A surrogate as JSON writes it; a pair, "\\ud83d\\ude00", is one character.
-_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
+# NUL or a surrogate as JSON writes it; a pair, "\\ud83d\\ude00", is one character.
+_UNSTORABLE = re.compile(r"\\u(?:0000|[dD][89a-fA-F])")
 _write_json = json.JSONEncoder(ensure_ascii=False).encode
 
 
@@ -190,8 +190,8 @@ def read_json(line: str) -> Any:
         RecursionError: it is nested too deep to be read, or to be written again.
     """
     value = json.loads(line)
-    if _SURROGATE.search(line):
-        value = json.loads(without_surrogates(_write_json(value)))
+    if _UNSTORABLE.search(line):
+        value = json.loads(ESCAPED_NUL.sub(rb"\1", _write_json(value).encode(errors="replace")))
     level = [value] if isinstance(value, dict | list) else []
     for _ in range(_MAX_DEPTH):
         containers = (item.values() if isinstance(item, dict) else item for item in level)

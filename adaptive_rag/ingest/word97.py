@@ -169,7 +169,7 @@ class _Document:
             text = raw.decode(encoding, "replace")
         parts, done = [], 0
         first = max(0, bisect_right(self._hidden_spans, (piece.offset, 0)) - 1)
-        for start, end in self._hidden_spans[first:]:
+        for start, end in itertools.islice(self._hidden_spans, first, None):
             low, high = (start - piece.offset) // piece.width, (end - piece.offset) // piece.width
             if low >= length:
                 break
@@ -245,8 +245,7 @@ class _Document:
         if paragraph.mark == "\x07":
             # Without properties, an empty cell counts as the end of a row.
             if paragraph.has(_ROW_END) or (not paragraph.run and not text and self._cells):
-                self._rows.append(write_row(map(str.strip, self._cells)))
-                self._cells.clear()
+                self._end_row()
             else:
                 self._cells.append(f"{self._open_cell()} {text}")
             return
@@ -264,12 +263,14 @@ class _Document:
         """Take back the last cell if it has not ended, that is, if it ends with a paragraph mark."""
         return self._cells.pop()[:-1] if self._cells and self._cells[-1].endswith("\r") else ""
 
+    def _end_row(self) -> None:
+        self._rows.append(write_row(map(str.strip, self._cells)))
+        self._cells.clear()
+
     def _end_table(self) -> None:
-        if self._cells:
-            self._rows.append(write_row(map(str.strip, self._cells)))
+        self._end_row()
         if rows := [row for row in self._rows if row.strip(f" |{EMPTY_CELL}")]:
             self._builder.add_paragraph("\n".join(rows))
-        self._cells.clear()
         self._rows.clear()
 
     def _add_paragraphs(self, start: int, end: int) -> None:

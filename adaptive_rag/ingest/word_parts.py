@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import posixpath
 import zipfile
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -54,6 +53,11 @@ class WordParts:
         elif text := " ".join(element.get("string", "").split()):
             self.builder.add_paragraph(text)
 
+    def read(self, kind: str) -> Any | None:
+        """Return the root of the part of a kind, such as "footnotes"; None if there is none."""
+        part = find_part(self.links, kind)
+        return read_xml(self._archive, part) if part in self._names else None
+
     def page_edges(self, body: Any) -> Iterator[Any]:
         """Yield the page headers and footers that sections refer to."""
         references = body.iter(qn("w:headerReference"), qn("w:footerReference"))
@@ -64,9 +68,8 @@ class WordParts:
     def finish(self) -> None:
         """Write the embedded files, and note what was left out."""
         self._embedded.write()
-        if comments := find_part(self.links, "comments"):
-            count = len(read_xml(self._archive, comments)) if comments in self._names else 0
-            self._missing["comment"] += count
+        comments = self.read("comments")
+        self._missing["comment"] += 0 if comments is None else len(comments)
         for kind, count in self._missing.items():
             self.builder.note_left_out(kind, count)
         if find_part(self.links, "vbaProject"):
@@ -87,14 +90,3 @@ class WordParts:
             return
         for text in read(root):
             self.builder.add_paragraph(text, marker=marker)
-
-    def content_type(self, part: str) -> str:
-        """Return the content type of a part, else the default of its suffix, else ""."""
-        types = read_xml(self._archive, "[Content_Types].xml")
-        suffix = posixpath.splitext(part)[1][1:].lower()
-        name = f"/{part}".lower()
-        by_name = (each.get("ContentType", "") for each in types if each.get("PartName", "").lower() == name)
-        by_suffix = (
-            each.get("ContentType", "") for each in types if each.get("Extension", "").lower() == suffix
-        )
-        return str(next(by_name, "") or next(by_suffix, ""))

@@ -352,8 +352,8 @@ def test_a_formula_counts_as_its_value_and_one_without_is_told_of(book, read):
 
 
 def test_characters_that_a_workbook_escapes_are_read(book, read):
-    fill(book.active, ["Call first_x000D_\nthen come", "a_x005F_x000D_", "a_xD83D_"])
-    assert texts(read()) == ["Call first then come | a_x000D_ | a_xD83D_"]
+    fill(book.active, ["Call first_x000D_\nthen come", "a_x005F_x000D_", "a_xD83D_", "a_x0000_b"])
+    assert texts(read()) == ["Call first then come | a_x000D_ | a_xD83D_ | ab"]
 
 
 def test_a_cell_at_the_far_end_of_a_sheet_costs_nothing(book, read):

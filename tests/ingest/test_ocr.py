@@ -81,16 +81,6 @@ def test_a_line_that_looks_alike_both_ways_up_is_read_the_surer_way(text, quarte
     assert [line.text for line in lines] == [text]
 
 
-def test_few_lines_are_read_both_ways_up(monkeypatch):
-    pytest.importorskip("rapidocr", reason="the extra `ocr` is not installed")
-    from adaptive_rag.ingest import ocr
-
-    read, read_line = [], ocr._read_line
-    monkeypatch.setattr(ocr, "_read_line", lambda line: read.append(1) or read_line(line))
-    lines = ocr.read_picture(pixels_of(note(GATE)), 72 / 150)
-    assert len(read) == len(lines) + 1
-
-
 def test_a_line_that_cannot_be_read_turns_no_page(monkeypatch):
     pytest.importorskip("rapidocr", reason="the extra `ocr` is not installed")
     from adaptive_rag.ingest import ocr
@@ -145,8 +135,17 @@ def test_chunks_say_how_surely_they_were_read(tmp_path):
         assert (citation["quote"], "ocr_confidence" in citation) == (quote, is_read)
 
 
-def black(side: int) -> bytes:
-    return pymupdf.Pixmap(pymupdf.csGRAY, (0, 0, side, side), False).tobytes("png")
+def test_a_photo_of_any_size_is_read_as_it_is_reduced(tmp_path, monkeypatch):
+    pytest.importorskip("rapidocr", reason="the extra `ocr` is not installed")
+    from PIL import Image
+
+    Image.fromarray(pixels_of(note("The bell is broken."))).save(tmp_path / "a.jpg")
+    monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", 1000)
+    assert load(tmp_path / "a.jpg").text == "The bell is broken."
+
+
+def black(width: int, height: int) -> bytes:
+    return pymupdf.Pixmap(pymupdf.csGRAY, (0, 0, width, height), False).tobytes("png")
 
 
 @pytest.mark.parametrize(
@@ -154,10 +153,11 @@ def black(side: int) -> bytes:
     [
         (lambda: note(GATE).tobytes("png")[:2000], "incomplete"),
         (lambda: b"\x89PNG and more", "no image of the kind"),
-        (lambda: black(7000), "7,000 x 7,000 pixels"),
-        (lambda: black(300), "shows no words"),
+        (lambda: black(7000, 7000), "7,000 x 7,000 pixels"),
+        (lambda: black(300, 300), "shows no words"),
+        (lambda: black(3000, 1), "shows no words"),
     ],
-    ids=["cut off", "another kind", "too large", "black"],
+    ids=["cut off", "another kind", "too large", "black", "a line"],
 )
 def test_an_image_that_cannot_be_read_says_why(tmp_path, made, reason):
     pytest.importorskip("rapidocr", reason="the extra `ocr` is not installed")

@@ -1,5 +1,6 @@
 """Holds the cells of the table "Parts outside the main text" in docs/formats.md that no other test holds."""
 
+import time
 import zipfile
 
 import docx
@@ -9,6 +10,7 @@ from openpyxl.styles import Font
 from pptx.dml.color import RGBColor
 
 from adaptive_rag.ingest import extract_text
+from adaptive_rag.ingest.page_headers import select_edges
 from tests.ingest.made_office import A, M, add_parts
 from tests.ingest.test_opendocument import NAMES
 
@@ -59,6 +61,23 @@ def test_headers_of_pages_are_read_once_and_numbers_of_pages_are_not(tmp_path):
 def test_a_header_that_repeats_the_document_is_left_out(tmp_path):
     for path in save_with_headers(tmp_path, "Shut the gate", "Page")[:3]:
         assert extract_text(path).text == "Shut the gate."
+
+
+def test_the_document_is_not_searched_for_a_footer_that_is_known():
+    def fail():
+        raise AssertionError
+
+    known = {"Saltmere Library"}
+    assert select_edges(["Saltmere  Library"], known, fail) == []
+    assert select_edges(["Founded in 1895", "Page 3", "Costs"], known, lambda: "costs") == ["Founded in 1895"]
+
+
+def test_a_long_rule_before_a_header_is_told_from_a_page_number_in_linear_time():
+    started = time.process_time()
+    assert select_edges([f"{'-' * 10_000} Mill Surgery", f"{'-' * 10_000} Page 3"], set())[0].endswith(
+        "Surgery"
+    )
+    assert time.process_time() - started < 5
 
 
 def test_white_letters_of_slides_and_sheets_are_read(tmp_path):

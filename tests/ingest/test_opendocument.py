@@ -143,16 +143,20 @@ def test_rows_of_a_sheet_have_the_names_of_their_columns(read):
     assert [record.metadata["row"] for record in source.records] == [1, 5, 6, 7]
 
 
-def test_hidden_sheets_and_columns_are_left_out_and_named(read):
+@pytest.mark.parametrize("drawn", [False, True])
+def test_hidden_sheets_and_columns_are_left_out_and_named(read, drawn):
     hidden = '<style:style style:name="ta1"><style:table-properties table:display="false"/></style:style>'
     columns = '<table:table-column/><table:table-column table:visibility="collapse"/><table:table-column/>'
+    if drawn:  # a chart has columns of its own
+        columns = f"<table:shapes>{shown('Object 1')}</table:shapes>{columns}"
     source = read(
         "ods",
         sheet("Stock", row("Item", "Cost", "Price"), row("Hinge", "1", "3"), columns=columns)
         + sheet("Salaries", row("Mrs Adair", "40,000"), style="ta1"),
         hidden,
+        **{"Object 1__content.xml": CHART},
     )
-    assert source.text == "Item: Hinge\nPrice: 3"
+    assert texts(source) == ["Item: Hinge\nPrice: 3", *([LOANS] if drawn else [])]
     assert source.notes == ("hidden sheets, columns and rows were left out: columns of Stock, Salaries",)
 
 
@@ -254,7 +258,7 @@ def inner(kind, body):
 
 CHART = inner(
     "chart",
-    f"<chart:chart><chart:title>{p('Loans')}</chart:title><chart:plot-area/><table:table>"
+    f"<chart:chart><chart:title>{p('Loans')}</chart:title><chart:plot-area/><table:table><table:table-column/>"
     f"{row('', '2024', '2025')}{row('Spring', '310', '420')}</table:table></chart:chart>",
 )
 LOANS = "Loans\n\n– | 2024 | 2025\nSpring | 310 | 420"

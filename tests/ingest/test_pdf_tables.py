@@ -1,8 +1,11 @@
 from itertools import pairwise
 
+import pymupdf
 import pytest
 
 from adaptive_rag.ingest import extract_text, split
+from adaptive_rag.ingest.lines import Line
+from adaptive_rag.ingest.table_headers import drop_repeated_headers
 from adaptive_rag.text.tables import find_tables
 
 from .made_pdf import Rule, Text, make_pdf, paragraph, read_pdf, text_of
@@ -118,6 +121,11 @@ def test_a_table_goes_on_over_a_page_with_its_header_once(tmp_path, repeated):
     assert source.text[late["start"] : late["end"]] == late["text"]
 
 
+def test_a_table_of_dashes_goes_on_over_a_page():
+    dashes = Line(["---", "---"], 60, 100, 300, 110, 10, bold=False, columns=(60, 200))
+    assert list(drop_repeated_headers([(1, [dashes]), (2, [dashes])])) == [(1, [dashes]), (2, [dashes])]
+
+
 def test_a_header_of_two_lines_is_read_once_where_each_page_repeats_it(tmp_path):
     header = [("", "Sales", "Sales"), ("Region", "2022", "2023")]
     rows = [(f"Plot {number}", str(100 + number), str(200 + number)) for number in range(8)]
@@ -140,8 +148,6 @@ def test_a_raised_mark_in_a_cell_is_no_part_of_its_figure(tmp_path):
 
 
 def test_upright_names_of_columns_are_read_and_a_note_in_the_margin_is_not(tmp_path):
-    import pymupdf
-
     rows = [(name, "4.1", "5.2") for name in ("North", "South", "East", "West")]
     path = make_pdf(tmp_path / "flat.pdf", [[*paragraph(PROSE), *table(rows, y=350)]])
     with pymupdf.open(path) as flat:
@@ -150,6 +156,15 @@ def test_upright_names_of_columns_are_read_and_a_note_in_the_margin_is_not(tmp_p
         flat.save(tmp_path / "turned.pdf")
     text = extract_text(tmp_path / "turned.pdf").text
     assert "– | Height | Depth\nNorth | 4.1 | 5.2\n" in text and "Draft" not in text
+
+
+def test_a_table_that_is_set_on_its_side_loses_no_word(tmp_path):
+    with pymupdf.open() as document:
+        page = document.new_page()
+        for at, row in enumerate(MONEY):
+            page.insert_text((100 + 16 * at, 600), " ".join(row), rotate=90)
+        document.save(tmp_path / "a.pdf")
+    assert extract_text(tmp_path / "a.pdf").text == " ".join(map(" ".join, MONEY))
 
 
 def test_a_bold_header_is_no_heading(tmp_path):
@@ -281,8 +296,6 @@ def test_a_cell_that_reaches_lower_than_its_row_makes_no_row_of_its_own(tmp_path
 
 
 def test_a_page_stored_on_its_side_is_read_as_it_is_shown(tmp_path):
-    import pymupdf
-
     path = make_pdf(tmp_path / "made.pdf", [[*paragraph(PROSE), *table(MONEY, y=160)]])
     upright = extract_text(path).text
     with pymupdf.open(path) as flat, pymupdf.open() as turned:

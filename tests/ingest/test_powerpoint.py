@@ -75,21 +75,10 @@ def test_lists_keep_their_levels_and_boxes_are_paragraphs(add, read):
 
 
 def test_items_are_numbered_as_the_slide_shows_them(add, read):
-    fourth, letters, both = (
-        'type="arabicPeriod" startAt="4"',
-        'type="alphaLcParenR"',
-        'type="romanUcParenBoth"',
-    )
-    items = (
-        ("Close", fourth),
-        ("Drain", fourth),
-        ("Rest.", ""),
-        ("Red", letters),
-        ("Blue", letters),
-        ("One", both),
-    )
-    box = write_box(add(EMPTY), *(text for text, _ in items))
-    for paragraph, (_, kind) in zip(box.text_frame.paragraphs, items, strict=True):
+    fourth, letters = 'type="arabicPeriod" startAt="4"', 'type="alphaLcParenR"'
+    kinds = (fourth, fourth, "", letters, letters, 'type="romanUcParenBoth"')
+    box = write_box(add(EMPTY), "Close", "Drain", "Rest.", "Red", "Blue", "One")
+    for paragraph, kind in zip(box.text_frame.paragraphs, kinds, strict=True):
         if kind:
             paragraph._p.get_or_add_pPr().append(etree.fromstring(f"<a:buAutoNum {A} {kind}/>"))
     assert read().text == "4. Close\n5. Drain\n\nRest.\n\na) Red\nb) Blue\n(I) One"

@@ -92,7 +92,6 @@ def save(path):
     ("name", "part", "reason"),
     [
         ("a.docx", "word/document.xml", "is not a Word document or is damaged"),
-        ("a.docx", "[Content_Types].xml", "is not a Word document or is damaged"),
         ("a.docx", "word/styles.xml", "is not a Word document or is damaged"),
         ("a.xlsx", "xl/workbook.xml", "is not an Excel workbook or is damaged"),
         ("a.pptx", "ppt/presentation.xml", "is not a PowerPoint presentation or is damaged"),

@@ -47,6 +47,7 @@ def test_wide_gaps_and_ruled_lines_part_cells_from_right_to_left():
     assert read("12~~~~גבא") == ["אבג", "12"]
     assert read("12גבא") == ["אבג12"]
     assert read("12גבא", 2 * STEP) == ["אבג", "12"]
+    assert read("גבא דחי", STEP, 5 * STEP) == ["יחד אבג"]  # a drawing that goes through words
 
 
 def test_ligatures_and_marks_keep_their_order():
@@ -108,10 +109,6 @@ def test_a_mark_between_two_letters_belongs_to_the_one_before_it():
     assert [part.text for part in read_parts([Letter(*shape, 10) for shape in shapes])] == ["رصًا"]
     shapes[2] = ("\ufe70", 15, 15)  # its form with a blank below
     assert [part.text for part in read_parts([Letter(*shape, 10) for shape in shapes])] == ["رصًا"]
-
-
-def test_a_drawing_that_goes_through_a_word_does_not_cut_it():
-    assert read("גבא דחי", STEP, 5 * STEP) == ["יחד אבג"]
 
 
 def test_a_blank_parts_the_end_of_a_latin_word_from_what_follows():

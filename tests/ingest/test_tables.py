@@ -147,12 +147,14 @@ def test_json_lines_that_are_called_json_are_read(chunks_of):
     assert [chunk["text"] for chunk in chunks_of("a.json", lines)] == ["Shut the gate.", "Ring the bell."]
 
 
-def test_half_a_character_becomes_a_question_mark_wherever_it_stands(read_file):
+def test_half_a_character_becomes_a_question_mark_and_nul_is_removed(read_file):
     source = read_file(
-        "a.jsonl", '{"text": "Tide \\ud83c\\udf0a \\ud83c.", "k\\udfff": ["\\ud800", "\\\\ud800"]}\n'
+        "a.jsonl",
+        '{"text": "Ti\\u0000de \\ud83c\\udf0a \\ud83c.", '
+        '"k\\udfff": ["\\ud800", "\\\\ud800", "\\u0000\\\\u0000"]}\n',
     )
     assert source.text == "Tide \U0001f30a ?."
-    assert source.records[0].metadata["k?"] == ["?", "\\ud800"]
+    assert source.records[0].metadata["k?"] == ["?", "\\ud800", "\\u0000"]
 
 
 @pytest.mark.parametrize(

@@ -35,16 +35,7 @@ def test_white_text_in_the_middle_of_a_line_is_left_out(read):
     assert source.text == "Seen."
 
 
-def test_white_text_on_black_is_read(read):
-    def draw(page):
-        page.draw_rect((40, 280, 300, 310), fill=(0, 0, 0))
-        page.insert_text((50, 300), "So is this.", color=WHITE)
-
-    source = read(draw)
-    assert ("So is this." in source.text, source.notes) == (True, ())
-
-
-def test_white_text_on_a_turned_page_is_judged_where_it_stands(read):
+def test_white_text_on_black_is_read_also_on_a_turned_page(read):
     def draw(page):
         page.draw_rect((400, 100, 430, 500), fill=(0, 0, 0))
         page.insert_text((420, 480), "So is this.", color=WHITE, rotate=90)
@@ -52,8 +43,8 @@ def test_white_text_on_a_turned_page_is_judged_where_it_stands(read):
         page.set_rotation(90)
 
     source = read(draw)
-    assert "So is this." in source.text
-    assert "Ignore" not in source.text
+    assert "So is this." in source.text and "Ignore" not in source.text
+    assert source.notes == ("2 words that the document hides were left out",)
 
 
 def test_what_a_scanner_wrote_behind_its_picture_is_read(read):

@@ -30,13 +30,15 @@ def test_a_table_keeps_its_rows_and_empty_cells(read):
     assert source.text == "Item | Price\nHook | –\nLong rope | 4\n\nAfter"
 
 
-def test_a_field_is_read_by_what_it_shows(read):
-    source = read(make_doc('See \x13 HYPERLINK "http://x" \x14the \x13 PAGE \x141\x15 plan\x15 now.\r'))
-    assert source.text == "See the 1 plan now."
-
-
-def test_a_field_that_is_never_closed_hides_no_further_paragraph(read):
-    assert read(make_doc("See \x13 HYPERLINK x\rShut it.\rRing.\r")).text == "See\n\nShut it.\n\nRing."
+@pytest.mark.parametrize(
+    ("body", "text"),
+    [
+        ('See \x13 HYPERLINK "http://x" \x14the \x13 PAGE \x141\x15 plan\x15 now.\r', "See the 1 plan now."),
+        ("See \x13 HYPERLINK x\rShut it.\rRing.\r", "See\n\nShut it.\n\nRing."),  # it is never closed
+    ],
+)
+def test_a_field_is_read_by_what_it_shows(read, body, text):
+    assert read(make_doc(body)).text == text
 
 
 def test_a_footnote_stands_behind_its_paragraph_and_headers_nowhere(read):

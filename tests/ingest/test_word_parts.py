@@ -9,10 +9,8 @@ from docx.oxml.parser import parse_xml
 from adaptive_rag.ingest import extract_text, split
 from adaptive_rag.ingest.documents import TextBuilder
 from adaptive_rag.ingest.docx import load_docx
-from tests.ingest.made_office import DGM, MC, A, C, R, W, add_parts, chart, diagram
+from tests.ingest.made_office import DGM, MC, RELS, A, C, R, W, add_parts, chart, diagram
 from tests.ingest.made_ole import make_ole
-
-RELS = "word/_rels/document.xml.rels"
 
 
 @pytest.fixture
@@ -70,12 +68,14 @@ def workbook(*rows):
     return file.getvalue()
 
 
-def test_a_box_in_a_cell_of_a_table_is_read_once(document, read):
+def test_a_box_beside_a_paragraph_or_in_a_cell_is_read_once(document, read):
+    paragraph = document.add_paragraph("Beside the box.")
     table = document.add_table(1, 2)
     table.cell(0, 0).text, table.cell(0, 1).text = "Level", "Height"
     both = f"<mc:Choice>{box('Ask Mrs Adair.')}</mc:Choice><mc:Fallback>{box('Ask Mrs Adair.')}</mc:Fallback>"
-    draw(table.cell(0, 1).paragraphs[0], f"<mc:AlternateContent {MC}>{both}</mc:AlternateContent>")
-    assert read().text == "Level | Height\n\nAsk Mrs Adair."
+    for place in (paragraph, table.cell(0, 1).paragraphs[0]):
+        draw(place, f"<mc:AlternateContent {MC}>{both}</mc:AlternateContent>")
+    assert read().text == "Beside the box.\n\nAsk Mrs Adair.\n\nLevel | Height\n\nAsk Mrs Adair."
 
 
 def test_a_box_that_is_hidden_is_left_out_and_counted(document, read):
