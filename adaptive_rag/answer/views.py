@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -10,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from adaptive_rag.answer.choose import MIN_WORDS, READABLE, answer_first, choose
-from adaptive_rag.answer.people import share_subject
-from adaptive_rag.answer.request import AGAINST, FOR, MIN_SPEAKERS, NEITHER, AnswerRequest, Block
+from adaptive_rag.answer.request import AGAINST, FOR, NEITHER, AnswerRequest, Block
 from adaptive_rag.answer.score import ScoredSentences
 from adaptive_rag.answer.sentences import AnswerSentence
 from adaptive_rag.answer.speakers import TURN, bare_name, message_text
@@ -28,24 +26,6 @@ RELEVANT_SHARE = 0.1
 # A sentence is quoted that has at least this share of the best score; others speak of something else. Set by
 # eye on seven questions to four debates.
 VIEW_SHARE = 0.01
-# In a debate, a sentence is quoted that has at least this share of the most that any has in common with the
-# question: a chunk of minutes holds what was said on other items too. From .6 on, words such as "parents" and
-# "residents" leave only one speaker (`benchmarks.typed_questions`).
-SUBJECT_SHARE = 0.5
-# Maximum number of words in the answer to a debate, without the names. With 150, a third of the answers to
-# the opinion questions of `benchmarks.typed_questions` are too long.
-DEBATE_WORDS = 120
-# How much more the score of a sentence counts that says what somebody thinks, or why: of the same 15
-# questions, 9 instead of 7 are then answered well.
-ARGUES = 3.0
-_ARGUES = re.compile(
-    r"\b(?:I|we) (?:\w+ )?(?:think|believe|find|feel|fear|hope|wish|want|would|demand|prefer|oppose|support|"
-    r"agree|disagree|doubt|love|like|dislike|hate|welcome)\b|\bin (?:my|our|his|her) (?:opinion|view|eyes)\b|"
-    r"(?:\b(?:am|is|are|was|were)|['’](?:m|re)) (?:\w+ )?(?:for|against|in favou?r)\b|\bbecause\b|"
-    r"\b(?:thinks|thought|believes|finds|considers|feels|fears|objects|opposes|supports|prefers|says|said|"
-    r"argue[sd]?|complain(?:s|ed))\b",
-    re.IGNORECASE,
-)
 # The code of the answer's opening where the passages take only one side, by the missing side.
 ONE_SIDED: Mapping[Side, str] = {"against": "only_for", "for": "only_against"}
 
@@ -53,53 +33,36 @@ ONE_SIDED: Mapping[Side, str] = {"against": "only_for", "for": "only_against"}
 def by_side(request: AnswerRequest, scored: ScoredSentences) -> list[Block]:
     """Quote the sentences that answer best, those that surely take a side under its heading.
 
-    In a debate, each speaker is quoted with the sentence that answers best. If the question asks for one
-    side, only that side is quoted; if it asks for one person's view, only that person is. If no sentence
-    takes a side, the answer is arranged as by `answer_first`.
+    If the question asks for one side, only that side is quoted; if it asks for one person's view, only that
+    person is. If no sentence takes a side, the answer is arranged as by `answer_first`.
     """
     asked, style = asked_side(request.question), request.style
     is_view = np.array([_is_view(s) for s in scored.sentences], dtype=bool)
     if request.own_words is not None and request.own_words.mask.any():
         return [Block(_choose_own(request, scored, is_view), bulleted=True)]
     is_view &= scored.relevance >= RELEVANT_SHARE * scored.relevance.max(initial=0.0)
-    is_held = is_view & np.array([name is not None for name in request.holders], dtype=bool)
-    is_debate = request.is_debate and bool(is_held.sum() >= MIN_SPEAKERS)
-    sides = np.where(is_view, request.clear_sides, NEITHER)
-    if not is_debate and not np.isin(sides, [COLUMNS[asked]] if asked else [FOR, AGAINST]).any():
+    clear_sides = np.where(is_view, request.clear_sides, NEITHER)
+    is_wanted = np.isin(clear_sides, [COLUMNS[asked]] if asked else [FOR, AGAINST])
+    if asked and asked != request.missing_side and not is_wanted.any():
+        is_wanted = is_view & (request.side_probabilities.argmax(axis=1) == COLUMNS[asked])
+    if not is_wanted.any():
         # If the side that the question asks for is missing, the other side is no answer.
         return [] if asked and asked == request.missing_side else answer_first(request, scored)
-    is_wanted, scores, words, holders = is_view, scored.scores, style.words, list[str | None]()
-    if is_debate:
-        shares = share_subject(request.question, request.documents, scored.sentences)
-        is_wanted = is_held & (shares >= SUBJECT_SHARE * shares[is_held].max())
-        argues = [bool(_ARGUES.search(sentence.text)) for sentence in scored.sentences]
-        scores, words = np.where(argues, ARGUES * scores, scores), DEBATE_WORDS
-        holders = _bare_holders(request)
-    if asked:
-        takes = is_wanted & (sides == COLUMNS[asked])
-        leans = is_wanted & (request.side_probabilities[:, :NEITHER].argmax(axis=1) == COLUMNS[asked])
-        may_lean = is_debate and asked != request.missing_side and takes.sum() < MIN_SPEAKERS
-        is_wanted = leans if may_lean else takes
-        scores = scores * request.side_probabilities[:, COLUMNS[asked]]
-    scores = _without_weak(np.where(is_wanted, scores, -np.inf))
-    best_scores = _keep_best_of_each(scores, holders)
-    chosen = choose(scored, best_scores, style.quotes, extent=style.extent, words=words, speakers=holders)
+    is_wanted = is_wanted if asked else is_view
+    scores = np.where(is_wanted, scored.scores, -np.inf)
+    chosen = choose(scored, scores, style.quotes, extent=style.extent, mass=style.mass, words=style.words)
     if asked:
         return [Block(chosen, bulleted=True)]
-    return _arrange(request, _add_missing_sides(request, scored, scores, chosen, is_view), scored)
+    return _arrange(request, _add_missing_sides(request, scored, chosen, is_view), scored)
 
 
 def _choose_own(
     request: AnswerRequest, scored: ScoredSentences, is_view: NDArray[np.bool_]
 ) -> list[AnswerSentence]:
     """Choose the sentences of the person whose view the question asks for."""
-    style, holders = request.style, _bare_holders(request)
+    style, holders = request.style, [name and bare_name(name) for name in request.holders]
     scores = _without_weak(np.where(is_view, scored.scores, -np.inf) if is_view.any() else scored.scores)
-    return choose(scored, scores, style.quotes, extent=style.extent, words=DEBATE_WORDS, speakers=holders)
-
-
-def _bare_holders(request: AnswerRequest) -> list[str | None]:
-    return [name and bare_name(name) for name in request.holders]
+    return choose(scored, scores, style.quotes, extent=style.extent, words=style.words, speakers=holders)
 
 
 def _without_weak(scores: Scores) -> Scores:
@@ -116,34 +79,20 @@ def _is_view(sentence: AnswerSentence) -> bool:
     return is_readable and is_long_enough and not sentence.is_value
 
 
-def _keep_best_of_each(scores: Scores, speakers: Sequence[str | None]) -> Scores:
-    """Return the scores, with -inf for all but the best sentence of each named speaker."""
-    kept, heard = scores.copy(), set[str]()
-    for index in np.argsort(-scores, kind="stable") if speakers else ():
-        if name := speakers[index]:
-            if name in heard:
-                kept[index] = -np.inf
-            heard.add(name)
-    return kept
-
-
 def _add_missing_sides(
     request: AnswerRequest,
     scored: ScoredSentences,
-    scores: Scores,
     chosen: list[AnswerSentence],
-    is_quotable: NDArray[np.bool_],
+    is_view: NDArray[np.bool_],
 ) -> list[AnswerSentence]:
     """Add the best sentence of each side that the chosen ones leave out, by the likelier side of each."""
     probabilities = request.side_probabilities
-    likelier_sides = np.where(is_quotable, probabilities.argmax(axis=1), NEITHER)
+    likelier_sides = np.where(is_view, probabilities.argmax(axis=1), NEITHER)
     for side in (FOR, AGAINST):
         if side not in _sides_of(chosen, scored, likelier_sides):
-            side_scores = np.where(likelier_sides == side, scores * probabilities[:, side], -np.inf)
-            chosen = [
-                *chosen,
-                *choose(scored, side_scores, 1, words=OTHER_SIDE_WORDS, already_shown=chosen),
-            ]
+            scores = np.where(likelier_sides == side, scored.scores * probabilities[:, side], -np.inf)
+            added = choose(scored, _without_weak(scores), 1, words=OTHER_SIDE_WORDS, already_shown=chosen)
+            chosen = [*chosen, *added]
     return chosen
 
 

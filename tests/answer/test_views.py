@@ -1,7 +1,5 @@
 """Whose view it is, and under which head it stands."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
@@ -42,10 +40,6 @@ def test_what_probably_takes_a_side_stands_under_no_heading() -> None:
     assert "**" not in text and "Ann Reed" in text and "Bo Lund" in text
 
 
-def test_how_many_speakers_there_are_is_not_said() -> None:
-    assert answer(FERRY, sides={}).startswith("- ")
-
-
 def test_the_reader_and_the_tone_tell_a_side_together() -> None:
     read = np.array([[0.1, 0.7, 0.2]])
     praised, plain, blamed = (blend_sides(read, np.array([lean]))[0] for lean in (0.3, 0.0, -0.3))
@@ -64,29 +58,6 @@ def test_who_asks_for_one_side_gets_the_likeliest_if_none_is_clear() -> None:
     assert "Bo Lund: “The night ferry wakes" in text and "Cy Marsh" not in text
 
 
-def test_in_a_debate_only_what_shares_the_subject_is_quoted() -> None:
-    minutes = candidate(
-        "Ann Reed: I am glad of the night ferry.\n\nBo Lund: I would stop that ferry at night.\n\n"
-        "Cy Marsh: I ask for a lamp at the pier."
-    )
-    chances = {"glad": 0.2, "stop": 0.2, "lamp": 0.2}
-    text = answer(FERRY, minutes, chances=chances, sides={})
-    assert "Ann Reed" in text and "Bo Lund" in text and "Cy Marsh" not in text
-
-
-def test_a_speaker_is_quoted_with_what_they_think_rather_than_with_a_fact() -> None:
-    speech = candidate(
-        "Ann Reed: The night ferry costs 900 pounds. I think the night ferry is worth it.\n\n"
-        "Bo Lund: The night ferry is late. The night ferry runs at ten because the tide is high."
-    )
-    chances = {"900": 0.2, "worth": 0.1, "late": 0.2, "tide": 0.1}
-    style = replace(OPINION_STYLE, extent="sentence")
-    assert answer(FERRY, speech, chances=chances, sides={}, style=style) == (
-        "- Ann Reed: “I think the night ferry is worth it.” [1]\n"
-        "- Bo Lund: “The night ferry runs at ten because the tide is high.” [1]"
-    )
-
-
 def test_headings_values_and_bare_assent_are_no_views() -> None:
     chat = candidate(
         "[10:00] Ann: the night ferry is a joy to me\n[10:01] Bo: me too\n[10:02] Ann: it saves the day\n"
@@ -94,7 +65,7 @@ def test_headings_values_and_bare_assent_are_no_views() -> None:
     )
     plain = candidate("Night ferry: The rules\n\nNight ferry: 9 pounds\n\nI would not stop the night ferry.")
     chances = {"joy": 0.3, "me too": 0.2, "wakes": 0.2, "rules": 0.4, "9 pounds": 0.3, "not stop": 0.2}
-    text = answer(FERRY, chat, plain, chances=chances, sides={})
+    text = answer(FERRY, chat, plain, chances=chances, sides={"joy": "for", "wakes": "against"})
     assert "joy" in text and "wakes" in text
     assert not any(words in text for words in ("me too", "rules", "9 pounds"))
 
@@ -107,7 +78,7 @@ def test_what_a_speaker_answers_to_is_not_quoted_as_theirs() -> None:
     )
     chances = {"worth": 0.4, "glad": 0.2}
     text = answer(FERRY, reply, DEBATE, chances=chances, sides={})
-    assert text.startswith("- Bo Lund: “It is slow, but I think it is worth it.” [1]")
+    assert "Bo Lund: “It is slow, but I think it is worth it.” [1]" in text
 
 
 def test_where_no_sentence_takes_a_side_what_answers_is_quoted_without_heads() -> None:
