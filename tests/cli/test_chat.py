@@ -89,8 +89,9 @@ def test_conversations_are_listed_and_deleted(run: Run, town_index: str) -> None
     kept = ("--file", "kept.sqlite", "-i", town_index)
     for name in ("one", "two"):
         run("chat", name, *kept, stdin="How long is the sea wall of Saltmere?\n")
-    listed = run("chat", "three", *kept, stdin="/threads\n/delete one\n/threads\n").stdout
+    listed = run("chat", "three", *kept, stdin="/threads\n/delete one\n/threads\n/delete one\n").stdout
     assert [listed.count(name + "  (") for name in ("one", "two")] == [1, 2]
+    assert "Deleted: 'one'." in listed and "There is no conversation 'one'." in listed
 
 
 def test_the_trace_of_the_last_answer_can_be_seen(run: Run, town_index: str) -> None:
