@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -56,6 +56,9 @@ def chat(
     from adaptive_rag.index.index import source_of
     from adaptive_rag.runnable import AdaptiveRAG
 
+    if sys.stdin.isatty():
+        with suppress(ImportError):  # with it, a line can be edited and an earlier one brought back
+            import readline  # noqa: F401
     with Threads.open(file) as threads:
         rag = AdaptiveRAG(
             **ask_options.settings(user_id=user), checkpointer=threads.saver, store=threads.store
