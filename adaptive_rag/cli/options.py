@@ -32,7 +32,7 @@ Index = Annotated[
     str | None, Option("--index", "-i", help="Folder or URI of the index.", show_default=".adaptive-rag")
 ]
 Docs = Annotated[
-    list[Path] | None, Option("--docs", "-d", help="Answer only from these files.", metavar="PATH")
+    list[str] | None, Option("--docs", "-d", help="Answer only from these files.", metavar="PATH")
 ]
 UserContext = Annotated[
     str, Option("--context", "-c", help="Who is asking, and their situation.", metavar="TEXT")

@@ -31,6 +31,8 @@ def complaint(run: Run, *arguments: object) -> str:
     ("path", "said"),
     [
         ("nowhere", "'nowhere' does not exist"),
+        ("", "A path is empty."),
+        ("x" * 300, "x' does not exist"),
         ("nowhere/*.pdf", "No file matches the pattern 'nowhere/*.pdf'"),
         ("empty", "No file to read was found in 'empty'. These kinds are read: PDF"),
     ],
