@@ -165,7 +165,7 @@ class _Conversation:
         return self._threads.turn(name, lambda: print_note("Another chat is answering in this conversation."))
 
     def _values(self, name: str) -> dict[str, Any]:
-        return self._rag.graph.get_state(_config(name)).values  # type: ignore[arg-type, return-value]
+        return self._rag.graph.get_state(_config(name)).values  # type: ignore[arg-type]
 
 
 def _config(name: str) -> dict[str, Any]:

@@ -111,8 +111,9 @@ def _check_outputs(experiment: Experiment, datasets: Sequence[Dataset]) -> None:
         )
     for option, file in (("--collect", collect), ("--markdown", markdown)):
         for folder in (dataset.documents_folder for dataset in datasets):
-            is_within = file and folder and file.resolve().is_relative_to(folder.resolve())
-            if is_within and not file.resolve().is_relative_to(out):
+            if not file or not folder or file.resolve().is_relative_to(out):
+                continue
+            if file.resolve().is_relative_to(folder.resolve()):
                 raise ConfigurationError(
                     f"{option} {str(file)!r} would be a document of {str(folder)!r} in the next run; name a "
                     "file outside of that folder."
