@@ -71,16 +71,6 @@ def test_an_empty_question_is_refused(run: Run, town_index: str, command: str) -
     assert "The question is empty. Write it in" in complaint(run, command, " \n", "--index", town_index)
 
 
-def test_a_question_that_is_not_in_utf_8_is_read(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "adaptive_rag", "ask", "-"]
-    root = str(Path(__file__).parents[2])
-    asked = subprocess.run(
-        command, input=b"caf\xe9?", capture_output=True, cwd=tmp_path, env={**os.environ, "PYTHONPATH": root}
-    )
-    assert (asked.returncode, asked.stdout) == (1, b"")
-    assert b"There is no index" in asked.stderr and b"Traceback" not in asked.stderr
-
-
 def test_a_question_of_100_000_characters_is_refused(run: Run, town_index: str) -> None:
     message = complaint(run, "ask", "a" * 100_000, "--index", town_index)
     assert "100,000 characters; at most 20,000" in message
