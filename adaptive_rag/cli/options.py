@@ -150,6 +150,10 @@ def load_env_file() -> None:
 
     A file with a key, an address or a variable of another program is loaded only after the user allowed it.
     """
+    try:
+        os.getcwd()
+    except FileNotFoundError as error:
+        raise InputError("The working directory no longer exists. Change to another one.") from error
     if not os.path.isfile(ENV_FILE):
         return
     from dotenv import dotenv_values, load_dotenv

@@ -44,6 +44,14 @@ def test_a_path_with_nothing_to_read_is_named(run: Run, command: str, path: str,
     assert not Path(".adaptive-rag").exists()
 
 
+@pytest.mark.skipif(os.name == "nt", reason="Windows removes no folder that is in use")
+def test_a_working_directory_that_is_gone_is_named(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    Path("gone").mkdir()
+    monkeypatch.chdir("gone")
+    Path("../gone").rmdir()
+    assert complaint(run, "list") == "Error: The working directory no longer exists. Change to another one."
+
+
 def test_a_choice_that_does_not_exist_is_told_the_others(run: Run) -> None:
     message = complaint(run, "users", "token", "ada", "--role", "wizard")
     assert "'--role': 'wizard' is not one of reader, writer, admin." in message
