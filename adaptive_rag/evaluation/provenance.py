@@ -24,6 +24,7 @@ from adaptive_rag.evaluation.records import RUN, RUN_FILES, parse_json, read_tex
 from adaptive_rag.private import make_folder, replace_text
 from adaptive_rag.text.redaction import redact_all
 
+CODE_SUFFIXES = (".py", ".md", ".npz", ".npy", ".onnx", ".xz", ".json", ".toml", ".yaml")
 # The modules of the evaluation that affect answers or scores; the others only count and show.
 ANSWER_MODULES = ("arms.py", "metrics.py", "replay.py", "run.py")
 
@@ -110,7 +111,7 @@ def code_digest() -> str:
             parts = file.relative_to(root).parts
             if parts[0] in ("cli", "evaluation", "samples") and file.name not in ANSWER_MODULES:
                 continue
-            if file.suffix in (".py", ".md", ".npz", ".npy", ".json", ".toml", ".yaml") and file.is_file():
+            if file.suffix in CODE_SUFFIXES and file.is_file():
                 digest.update("/".join(parts).encode() + b"\0" + file.read_bytes())
     return digest.hexdigest()[:16]
 
