@@ -73,7 +73,7 @@ def test_a_line_can_be_edited_in_a_terminal(town_index: str, tmp_path: Path) -> 
     terminal, end = os.openpty()
     os.write(terminal, b"/trce\x1b[D\x1b[Da\n/quit\n")  # twice to the left
     command = [sys.executable, "-m", "adaptive_rag", "chat", "-i", town_index, "--file", tmp_path / "kept"]
-    subprocess.run(command, cwd=ROOT, stdin=end, stdout=end, stderr=end, timeout=100, check=True)
+    subprocess.run(command, cwd=ROOT, stdin=end, stdout=end, stderr=end, timeout=300, check=True)
     os.close(end)
     assert b"Nothing was asked yet." in os.read(terminal, 10_000)
     os.close(terminal)

@@ -206,9 +206,10 @@ def test_the_name_of_a_data_set_is_no_markup_on_the_terminal(written: Report, te
     assert "\x1b]8" not in text
 
 
-def test_the_page_says_what_could_not_be_read(finished: FinishedRun, out: Path) -> None:
-    write_reports(finished, out)
-    assert "What could not be read" not in (out / "report.html").read_text()
+def test_the_page_says_what_could_not_be_read(
+    finished: FinishedRun, written: Report, folder: Path, out: Path
+) -> None:
+    assert "What could not be read" not in (folder / "report.html").read_text()
     finished.about["notes"] = {"tiny": ["tiny: scan.pdf: 3 of 12 pages hold no text"]}
     write_reports(finished, out)
     text = (out / "report.html").read_text()
