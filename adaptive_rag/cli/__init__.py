@@ -13,6 +13,10 @@ _OUTPUT_ERRORS = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO} if os.name
 
 def main() -> None:
     """Run the command line."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            # It was closed, and its number must not become that of the next file that is opened.
+            setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_RDWR), mode))
     for stream in (sys.stdin, sys.stdout, sys.stderr):
         # A character that cannot be read or shown is replaced instead of ending the command.
         if isinstance(stream, TextIOWrapper):

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
+from datetime import datetime
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -55,6 +56,9 @@ def chat(
     from adaptive_rag.index.index import source_of
     from adaptive_rag.runnable import AdaptiveRAG
 
+    if sys.stdin.isatty():
+        with suppress(ImportError):  # with it, a line can be edited and an earlier one brought back
+            import readline  # noqa: F401
     with Threads.open(file) as threads:
         rag = AdaptiveRAG(
             **ask_options.settings(user_id=user), checkpointer=threads.saver, store=threads.store
@@ -107,8 +111,7 @@ class _Conversation:
 
     def greet(self) -> None:
         """Print the conversation's name, its length, and which model answers."""
-        values = self._rag.graph.get_state(self._config()).values  # type: ignore[arg-type]
-        turns = len(values.get("messages", [])) // 2
+        turns = len(self._values(self._name).get("messages", [])) // 2
         length = f", {format_count(turns, 'question')} so far" if turns else ", new"
         model, local = self._rag.context.model, "no chat model is configured: answers quote the documents"
         answers = f"answers by {model}" if model else local
@@ -118,7 +121,8 @@ class _Conversation:
         """Ask a question and print its answer."""
         state = {"question": question, "user_context": self._ask_options.context}
         with self._turn(self._name):
-            self._last_output = answer_live(self._rag, state, self._config(), paths=self._ask_options.paths)
+            config = _config(self._name)
+            self._last_output = answer_live(self._rag, state, config, paths=self._ask_options.paths)
 
     def run_command(self, line: str) -> None:
         """Run a line that begins with a slash, such as `/thread NAME`."""
@@ -142,14 +146,16 @@ class _Conversation:
                 _print_dim(f"Forgotten: {user!r}." if had_profile else f"Nothing was known of {user!r}.")
             case "threads", _:
                 for thread in self._threads.names():
-                    _print_dim(f"{thread.name}  ({thread.updated[:16].replace('T', ' ')})")
+                    updated = datetime.fromisoformat(thread.updated).astimezone()
+                    _print_dim(f"{thread.name}  ({updated:%Y-%m-%d %H:%M})")
             case "thread", name if name:
                 self._name, self._last_output = check_name(name), None
                 self.greet()
             case "delete", name if name:
                 with self._turn(check_name(name)):
+                    existed = bool(self._values(name))
                     self._threads.forget(name)
-                _print_dim(f"Deleted: {name!r}.")
+                _print_dim(f"Deleted: {name!r}." if existed else f"There is no conversation {name!r}.")
             case _:
                 if command != "help":
                     _print_dim(f"/{command} is not a command, or the NAME after it is missing.")
@@ -158,5 +164,9 @@ class _Conversation:
     def _turn(self, name: str) -> AbstractContextManager[None]:
         return self._threads.turn(name, lambda: print_note("Another chat is answering in this conversation."))
 
-    def _config(self) -> dict[str, Any]:
-        return {"configurable": {"thread_id": self._name}}
+    def _values(self, name: str) -> dict[str, Any]:
+        return self._rag.graph.get_state(_config(name)).values  # type: ignore[arg-type]
+
+
+def _config(name: str) -> dict[str, Any]:
+    return {"configurable": {"thread_id": name}}

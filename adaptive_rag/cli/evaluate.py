@@ -12,10 +12,16 @@ from typer import Argument, Option
 
 from adaptive_rag.cli import options
 from adaptive_rag.cli.output import print_note, stderr, stdout
-from adaptive_rag.errors import ConfigurationError
+from adaptive_rag.errors import AdaptiveRAGError, ConfigurationError
 
 if TYPE_CHECKING:
     from adaptive_rag.evaluation.provenance import RunSettings
+
+# Settings that are the same for all arms.
+FIXED = {
+    "k": "pass the number of passages with -k N",
+    "index": "an index is made of each data set, in the folder --cache",
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,8 +46,9 @@ class MeasureOptions:
         from adaptive_rag.evaluation.provenance import RunSettings
 
         settings = options.collect_settings(self.assignments, recipe=self.recipe, model=self.model)
-        if "k" in settings:
-            raise ConfigurationError("--set k is not usable here: pass the number of passages with -k N.")
+        for name, instead in FIXED.items():
+            if name in settings:
+                raise ConfigurationError(f"--set {name} is not usable here: {instead}.")
         replies = str(self.replies) if self.replies else None
         return RunSettings(self.k, self.seed, self.limit, self.answers, settings, replies)
 
@@ -77,10 +84,16 @@ def evaluate(
     experiment = Experiment(
         datasets, settings=measure_options.settings(), arms=split_list(arms), **vars(output_options)
     )
-    with _show_progress() as (print_message, open_bar, show_index):
-        report = run_experiment(
-            experiment, print_note=print_message, open_bar=open_bar, show_index=show_index
-        )
+    try:
+        with _show_progress() as (print_message, open_bar, show_index):
+            report = run_experiment(
+                experiment, print_note=print_message, open_bar=open_bar, show_index=show_index
+            )
+    except (AdaptiveRAGError, BrokenPipeError):  # some of our errors are an OSError too
+        raise
+    except OSError as error:
+        place = error.filename or output_options.out
+        raise ConfigurationError(f"{str(place)!r} cannot be read or written: {error.strerror}.") from error
     jobs = report.run.about["jobs"]
     print_report(stdout(), report.rows, k=measure_options.k, routing=report.routing, jobs=jobs)
     if report.judge is not None:

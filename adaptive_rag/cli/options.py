@@ -32,7 +32,7 @@ Index = Annotated[
     str | None, Option("--index", "-i", help="Folder or URI of the index.", show_default=".adaptive-rag")
 ]
 Docs = Annotated[
-    list[Path] | None, Option("--docs", "-d", help="Answer only from these files.", metavar="PATH")
+    list[str] | None, Option("--docs", "-d", help="Answer only from these files.", metavar="PATH")
 ]
 UserContext = Annotated[
     str, Option("--context", "-c", help="Who is asking, and their situation.", metavar="TEXT")
@@ -150,6 +150,10 @@ def load_env_file() -> None:
 
     A file with a key, an address or a variable of another program is loaded only after the user allowed it.
     """
+    try:
+        os.getcwd()
+    except FileNotFoundError as error:
+        raise InputError("The working directory no longer exists. Change to another one.") from error
     if not os.path.isfile(ENV_FILE):
         return
     from dotenv import dotenv_values, load_dotenv

@@ -104,21 +104,23 @@ def print_note(*parts: Part) -> None:
 
 def print_block(*parts: Part, style: str = "", indent: int = 2, hanging: int = 0) -> None:
     """Print a text wrapped to a readable width, without trailing blanks."""
-    console = stdout()
-    width = max(20, min(console.width, MEASURE) - indent - hanging)
-    for number, line in enumerate(_assemble(*parts, style=style).wrap(console, width)):
-        line.rstrip()
-        print_line(" " * (indent + (hanging if number else 0)) if line.plain else "", line)
+    _print_wrapped(Text(" " * indent), indent + hanging, _assemble(*parts, style=style))
 
 
 def print_fact(label: Sequence[Part], *parts: Part, style: str = "") -> None:
     """Print a text after its label; further lines are aligned with the text of the first."""
-    console, prefix = stdout(), _assemble(*label)
-    width = max(20, min(console.width, MEASURE) - prefix.cell_len)
-    for line in _assemble(*parts, style=style).wrap(console, width):
+    prefix = _assemble(*label)
+    _print_wrapped(prefix, prefix.cell_len, _assemble(*parts, style=style))
+
+
+def _print_wrapped(prefix: Text, indent: int, text: Text) -> None:
+    """Print a text after a prefix, and its further lines indented."""
+    console = stdout()
+    for part in text.wrap(console, max(20, min(console.width, MEASURE) - indent)):
+        line = prefix + part
         line.rstrip()
-        print_line(prefix, line)
-        prefix = Text(" " * prefix.cell_len)
+        print_line(line)
+        prefix = Text(" " * indent)
 
 
 def print_json(value: Any) -> None:

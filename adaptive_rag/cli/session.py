@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import threading
 import time
@@ -169,7 +170,7 @@ def index_documents(
     return report
 
 
-def restrict_to_documents(docs: Sequence[Path] | None, settings: dict[str, Any]) -> dict[str, Any]:
+def restrict_to_documents(docs: Sequence[str] | None, settings: dict[str, Any]) -> dict[str, Any]:
     """Index the given documents where they are new; return settings that search only these documents."""
     from adaptive_rag.context import make_context
     from adaptive_rag.index.index import narrow_to
@@ -179,17 +180,18 @@ def restrict_to_documents(docs: Sequence[Path] | None, settings: dict[str, Any])
     context = make_context(settings)
     uri = str(context.index)
     try:
-        report = index_documents(docs, settings)
+        # Paths: only `index` takes addresses. An empty text would be the path of this folder.
+        report = index_documents([Path(doc) if doc else doc for doc in docs], settings)
     except InputError as error:
         raise InputError(f"{error}{_hint_at_names(docs, uri)}") from None
     return {**settings, "index": narrow_to(report, uri, context.embeddings)}
 
 
-def _hint_at_names(docs: Sequence[Path], uri: str) -> str:
+def _hint_at_names(docs: Sequence[str], uri: str) -> str:
     """Return how to search a document that the index has under such a name, but that is no file here."""
     from adaptive_rag.index.sources import begins_so, list_sources
 
-    missing = [doc.as_posix() for doc in docs if not doc.exists()]
+    missing = [Path(doc).as_posix() for doc in docs if not os.path.exists(doc)]
     try:
         sources = [document.source for document in list_sources(uri)] if missing else []
     except AdaptiveRAGError:  # there is no index yet

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,7 @@ def watch_folders(folders: Sequence[Path], index: Path | None, run: Callable[[],
     An error in a later run is printed, and the watch continues. Changes in the `index` folder are ignored.
 
     Raises:
-        ConfigurationError: a path is not a folder.
+        ConfigurationError: a path is not a folder, or the system cannot watch what is in it.
         MissingExtraError: the package that watches folders is not installed.
     """
     for folder in folders:
@@ -40,12 +40,14 @@ def watch_folders(folders: Sequence[Path], index: Path | None, run: Callable[[],
         rust_timeout=POLL_MS,
         yield_on_timeout=True,
     )
-    next(changes)
+    _wait_for_change(changes)
     run()
     names = ", ".join(short_source(root) for root in roots)
     print_note(("Watching", "bold"), f" {names}. Ctrl-C ends it.")
     try:
-        while any(changes):
+        while True:
+            while not _wait_for_change(changes):
+                pass
             try:
                 run()
             except AdaptiveRAGError as error:
@@ -53,6 +55,14 @@ def watch_folders(folders: Sequence[Path], index: Path | None, run: Callable[[],
     except KeyboardInterrupt as error:
         # If it came in the middle of a run, its notes say what of the run was kept.
         print_note(" ".join(["The watch has ended.", *getattr(error, "__notes__", [])]))
+
+
+def _wait_for_change(changes: Iterator[set[Any]]) -> set[Any]:
+    """Return the next changes; the set is empty if there was none for a while."""
+    try:
+        return next(changes)
+    except (OSError, RuntimeError) as error:  # the name of a file is not text, or there are too many folders
+        raise ConfigurationError(f"The folders cannot be watched any longer: {error}.") from error
 
 
 class _ChangeFilter:

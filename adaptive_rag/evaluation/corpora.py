@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,6 @@ from adaptive_rag.index import Index, Progress
 from adaptive_rag.ingest import SourceText
 from adaptive_rag.models.embeddings import embedding_name
 from adaptive_rag.models.onnx import MINILM
-from adaptive_rag.state import Chunk
 
 # A chunk size that is larger than any passage.
 WHOLE_PASSAGE = 1_000_000
@@ -53,26 +52,16 @@ def open_corpus(
     documents: list[Any] = list(dataset.documents)
     sizes: dict[str, Any] = {}
     if dataset.passages:
-        documents = as_documents(dataset.passages)
+        # Documents that are not split, so that a judged passage is one chunk.
+        documents = [
+            SourceText(p["source"], p["text"], _sha256(p["text"]), metadata=p["metadata"], whole=True)
+            for p in dataset.passages
+        ]
         sizes = {"chunk_size": WHOLE_PASSAGE, "chunk_overlap": 0}
     report = Index.build(documents, folder, embeddings=model, progress=progress, **sizes)
     notes = [str(failure) for failure in report.failed]
     notes += [f"{note.source}: {note.text}" for note in report.notes]
     return Index.open(folder, embeddings=embeddings), tuple(f"{dataset.name}: {note}" for note in notes)
-
-
-def as_documents(passages: Iterable[Chunk]) -> list[SourceText]:
-    """Return passages as documents that are not split, so that a judged passage is one chunk."""
-    return [
-        SourceText(
-            passage["source"],
-            passage["text"],
-            _sha256(passage["text"]),
-            metadata=passage["metadata"],
-            whole=True,
-        )
-        for passage in passages
-    ]
 
 
 def _sha256(text: str) -> str:

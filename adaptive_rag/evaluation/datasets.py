@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from adaptive_rag.errors import ConfigurationError, InputError
-from adaptive_rag.evaluation.records import is_run_file, parse_json, parse_lines
+from adaptive_rag.evaluation.records import parse_json, parse_lines, read_text
 from adaptive_rag.ingest import discover
 from adaptive_rag.query.history import read_question
 from adaptive_rag.state import ROUTED_TYPES, Chunk, RoutedType, Turn
@@ -49,6 +49,7 @@ class Dataset:
     questions: tuple[Question, ...]
     passages: tuple[Chunk, ...] = ()
     documents: tuple[Path, ...] = ()
+    documents_folder: Path | None = None
     # sha256 of the documents, which is part of the name of the cached index, and of the questions
     corpus_digest: str = ""
     questions_digest: str = ""
@@ -162,8 +163,7 @@ def _load_documents(name: str, files: list[Path], folder: Path) -> Dataset:
     # A file of questions must not be indexed: every arm would find the answers in it.
     excluded = {path.resolve() for path in (*files, ontology)}
     paths = (file.path for file in discover(folder) if file.path.resolve() not in excluded)
-    # Nor may the results of an earlier run, whose folder may lie beside the documents.
-    documents = tuple(path for path in paths if not is_run_file(path) and not _has_questions(path))
+    documents = tuple(path for path in paths if not _has_questions(path))
     if not documents:
         raise ConfigurationError(
             f"No document lies beside {files[0]}; put the documents it asks about there."
@@ -172,6 +172,7 @@ def _load_documents(name: str, files: list[Path], folder: Path) -> Dataset:
         name=name,
         questions=tuple(questions.values()),
         documents=documents,
+        documents_folder=folder,
         corpus_digest=_digest(documents),
         questions_digest=_digest([*files, ontology]),
         ontology=ontology if ontology.is_file() else None,
@@ -269,7 +270,7 @@ def _read_judgements(
 ) -> dict[str, dict[str, list[str]]]:
     """Return the values of a file's lines: query -> passage -> values."""
     judgements: dict[str, dict[str, list[str]]] = {}
-    header, *rows = [line.split("\t") for line in _read_text(file).split("\n")]
+    header, *rows = [line.split("\t") for line in read_text(file).split("\n")]
     if tuple(header) != columns:
         got, expected = ", ".join(header) or "of an empty file", ", ".join(columns)
         raise ConfigurationError(f"{file} has the columns {got}; expected {expected}, separated by tabs.")
@@ -290,7 +291,7 @@ def _read_judgements(
 
 def _read_rows(file: Path) -> Iterator[Any]:
     """Yield the items of a JSON list, of a JSON object of lists, or of JSON lines."""
-    text = _read_text(file)
+    text = read_text(file)
     if file.suffix != ".json":
         yield from parse_lines(text, file)
         return
@@ -300,13 +301,6 @@ def _read_rows(file: Path) -> Iterator[Any]:
     if not isinstance(content, list):
         raise ConfigurationError(f"{file} is not a list of objects, nor such lists under headings.")
     yield from content
-
-
-def _read_text(file: Path) -> str:
-    try:
-        return file.read_text(encoding="utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise ConfigurationError(f"{file} is not in UTF-8: {error}. Save it as UTF-8.") from error
 
 
 def _has_questions(file: Path) -> bool:

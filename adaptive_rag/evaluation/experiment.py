@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -11,7 +13,7 @@ from adaptive_rag.context import make_context
 from adaptive_rag.errors import ConfigurationError
 from adaptive_rag.evaluation.arms import MAIN_ARMS, all_arm_names, find_arms
 from adaptive_rag.evaluation.corpora import default_cache
-from adaptive_rag.evaluation.datasets import limited, load_dataset
+from adaptive_rag.evaluation.datasets import Dataset, limited, load_dataset
 from adaptive_rag.evaluation.judge import judge_run, parse_comparison
 from adaptive_rag.evaluation.labels import append_questions, labelled_questions
 from adaptive_rag.evaluation.provenance import RunSettings
@@ -71,8 +73,7 @@ def evaluate(
     model = chat_model_of(make_context(**settings.settings), "answer") if judged_arms else None
     if judged_arms and model is None:
         raise ConfigurationError("A judge is a chat model: pass one with --model provider:name.")
-    if experiment.collect is not None:
-        _check_collect(experiment.collect, experiment.out)
+    _check_outputs(experiment, datasets)
     dataset_notes = dict.fromkeys(note for dataset in datasets for note in dataset.notes)
     for note in dataset_notes:
         print_note(note)
@@ -100,14 +101,29 @@ def evaluate(
     return write(verdicts=judge_run(model, run.records, judged_arms, open_bar=open_bar))
 
 
-def _check_collect(file: Path, out: Path) -> None:
-    """Raise a ConfigurationError if labelled questions cannot be appended to a file."""
-    if file.resolve().is_relative_to(out.resolve()):
+def _check_outputs(experiment: Experiment, datasets: Sequence[Dataset]) -> None:
+    """Raise a ConfigurationError if a file cannot be written, or would later be read as a document."""
+    out, collect, markdown = experiment.out.resolve(), experiment.collect, experiment.markdown
+    if collect is not None and collect.resolve().is_relative_to(out):
         raise ConfigurationError(
-            f"--collect {str(file)!r} lies in the folder of the run, which holds nothing else; name a file "
-            "outside of --out."
+            f"--collect {str(collect)!r} lies in the folder of the run, which holds nothing else; name a "
+            "file outside of --out."
         )
-    append_questions(file, [])
+    for option, file in (("--collect", collect), ("--markdown", markdown)):
+        for folder in (dataset.documents_folder for dataset in datasets):
+            if not file or not folder or file.resolve().is_relative_to(out):
+                continue
+            if file.resolve().is_relative_to(folder.resolve()):
+                raise ConfigurationError(
+                    f"{option} {str(file)!r} would be a document of {str(folder)!r} in the next run; name a "
+                    "file outside of that folder."
+                )
+    if markdown is not None:
+        existing = next(path for path in (markdown, *markdown.absolute().parents) if path.exists())
+        if markdown.is_dir() or not os.access(existing, os.W_OK):
+            raise ConfigurationError(f"--markdown {str(markdown)!r} cannot be written.")
+    if collect is not None:
+        append_questions(collect, [])
 
 
 def _collect(records: Sequence[QuestionRecord], file: Path) -> str:
@@ -133,4 +149,4 @@ def _format_command(run: FinishedRun, settings: RunSettings, markdown: Path | No
         parts += ["--model", str(value)] if name == "model" else ["--set", f"{name}={value}"]
     parts += ["--replies", Path(settings.replies).name] if settings.replies else []
     parts += ["--markdown", markdown.as_posix()] if markdown and not markdown.is_absolute() else []
-    return redact(" ".join(parts))
+    return redact(shlex.join(parts))

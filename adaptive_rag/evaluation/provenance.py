@@ -20,10 +20,11 @@ from typing import Any
 from adaptive_rag.analysis.router import learned_file
 from adaptive_rag.context import make_context, setting_names
 from adaptive_rag.errors import ConfigurationError
-from adaptive_rag.evaluation.records import RUN, RUN_FILES, parse_json, write_json
-from adaptive_rag.private import make_folder
+from adaptive_rag.evaluation.records import RUN, RUN_FILES, parse_json, read_text, write_json
+from adaptive_rag.private import make_folder, replace_text
 from adaptive_rag.text.redaction import redact_all
 
+CODE_SUFFIXES = (".py", ".md", ".npz", ".npy", ".onnx", ".xz", ".json", ".toml", ".yaml")
 # The modules of the evaluation that affect answers or scores; the others only count and show.
 ANSWER_MODULES = ("arms.py", "metrics.py", "replay.py", "run.py")
 
@@ -59,16 +60,16 @@ def begin_run(out: Path, conditions: Mapping[str, Any], *, fresh: bool) -> dict[
         fresh: remove the files of an earlier run first, and nothing else.
 
     Raises:
-        ConfigurationError: `out` is a file, holds a run made under other conditions, or holds other files.
+        ConfigurationError: `out` is a file, or holds other files or a run made under other conditions.
     """
     if out.exists() and not out.is_dir():
         raise ConfigurationError(f"--out {str(out)!r} is a file; expected a folder.")
-    if fresh:
-        for name in RUN_FILES:
-            (out / name).unlink(missing_ok=True)
-    if (out / RUN).is_file():
-        earlier = parse_json((out / RUN).read_text("utf-8"), f"{out / RUN} is damaged; pass --fresh")
-        earlier_data = earlier.get("data", {})
+    earlier = _read_run(out)
+    if earlier is None and out.is_dir() and any(out.iterdir()):
+        # `fresh` does not help: a data set has files of the same names.
+        raise ConfigurationError(f"{str(out)!r} is not empty and holds no run; choose another --out.")
+    if earlier is not None and not fresh:
+        earlier_data = earlier["data"]
         current = json.loads(json.dumps(conditions))  # in the form in which the earlier ones were read
         differences = [name for name in ("settings", "code", "routing") if earlier.get(name) != current[name]]
         differences += [
@@ -82,29 +83,35 @@ def begin_run(out: Path, conditions: Mapping[str, Any], *, fresh: bool) -> dict[
                 "Choose another --out, or pass --fresh to start over there."
             )
         return {**earlier, "data": {**earlier_data, **conditions["data"]}}
-    if out.is_dir() and any(out.iterdir()) and not fresh:
-        raise ConfigurationError(
-            f"{str(out)!r} is not empty and holds no run; choose another --out, or pass --fresh to "
-            "write there."
-        )
     make_folder(out)
+    for name in RUN_FILES:
+        if name != RUN:  # which is replaced: without it, the folder would hold no run after an interruption
+            (out / name).unlink(missing_ok=True)
     about = {**conditions, "started": now(), "machine": describe_machine(), **describe_code()}
     write_json(out / RUN, about)
+    # Where the folder lies among documents, no file of the run is indexed.
+    replace_text(out / ".gitignore", "*\n")
     return about
 
 
-def code_digest() -> str:
-    """Return a digest of the code and data that affect answers or scores; those of reports are left out.
+def _read_run(out: Path) -> dict[str, Any] | None:
+    """Return the record of the run in a folder; None if there is none, or if another program wrote it."""
+    if not (out / RUN).is_file():
+        return None
+    about = parse_json(read_text(out / RUN), f"{out / RUN} is damaged; choose another --out")
+    is_run = isinstance(about, dict) and about.keys() >= {"settings", "data", "code"}
+    return about if is_run else None
 
-    The networks are included by their digests, which are in the code.
-    """
+
+def code_digest() -> str:
+    """Return a digest of the code and data that affect answers or scores; those of reports are left out."""
     digest = hashlib.sha256()
     for root in _package_folders():
         for file in sorted(root.rglob("*")):
             parts = file.relative_to(root).parts
             if parts[0] in ("cli", "evaluation", "samples") and file.name not in ANSWER_MODULES:
                 continue
-            if file.suffix in (".py", ".md", ".npy", ".json", ".toml", ".yaml") and file.is_file():
+            if file.suffix in CODE_SUFFIXES and file.is_file():
                 digest.update("/".join(parts).encode() + b"\0" + file.read_bytes())
     return digest.hexdigest()[:16]
 

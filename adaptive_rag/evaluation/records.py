@@ -106,20 +106,21 @@ def read_records(folder: Path) -> list[QuestionRecord]:
     return list(_read_complete_lines(folder / QUESTIONS))
 
 
-def is_run_file(file: Path) -> bool:
-    """Return whether a file is one of the files of a run, beside a run.json that an evaluation wrote."""
-    if file.name not in RUN_FILES:
-        return False
-    try:
-        about = json.loads((file.parent / RUN).read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError):
-        return False
-    return isinstance(about, dict) and about.keys() >= {"settings", "data", "code"}
-
-
 def write_json(file: Path, value: Any) -> None:
     """Replace a JSON file atomically."""
     replace_text(file, json.dumps(redact_known_all(value), ensure_ascii=False, indent=1) + "\n")
+
+
+def read_text(file: Path) -> str:
+    """Read a file in UTF-8.
+
+    Raises:
+        ConfigurationError: it is in another encoding.
+    """
+    try:
+        return file.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise ConfigurationError(f"{file} is not in UTF-8: {error}. Save it as UTF-8.") from error
 
 
 def parse_json(text: str, complaint: str) -> Any:
@@ -142,8 +143,9 @@ def parse_lines(text: str, file: Path, complaint: str = "is not a line of JSON")
 
 
 def _read_complete_lines(file: Path) -> Iterator[QuestionRecord]:
-    complete, line_end, incomplete = file.read_text(encoding="utf-8").rpartition("\n")
+    content, line_end, incomplete = file.read_bytes().rpartition(b"\n")
+    complete = content.decode(errors="replace")
     if incomplete:
         # The run stopped while it wrote the last line; its question is asked again.
-        replace_text(file, complete + line_end)
+        replace_text(file, complete + line_end.decode())
     return parse_lines(complete, file, "is not a line of a run; start anew with --fresh")

@@ -12,7 +12,7 @@ from adaptive_rag.analysis.question_types import TYPES
 from adaptive_rag.context.groups import ModelStep
 from adaptive_rag.errors import ConfigurationError
 from adaptive_rag.evaluation.datasets import Dataset
-from adaptive_rag.evaluation.records import parse_lines
+from adaptive_rag.evaluation.records import parse_lines, read_text
 from adaptive_rag.testing import ScriptedChatModel
 
 Replies = Mapping[str, Mapping[ModelStep, Mapping[str, Any]]]
@@ -32,7 +32,7 @@ def read_replies(folder: Path, dataset: str) -> Replies:
             f"{str(folder)!r} holds no replies to {dataset}; expected {file.name} there."
         )
     replies: dict[str, dict[ModelStep, dict[str, Any]]] = {}
-    for line in parse_lines(file.read_text(encoding="utf-8"), file):
+    for line in parse_lines(read_text(file), file):
         try:
             steps = TYPES[line["type"]].reply_keys
             replies[line["_id"]] = {step: {key: line[key] for key in keys} for step, keys in steps.items()}

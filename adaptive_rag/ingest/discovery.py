@@ -75,6 +75,10 @@ def discover(
         if isinstance(path, SourceFile):
             files.setdefault(os.path.realpath(path.path), path)
             continue
+        if (
+            path == ""
+        ):  # a variable of the shell that is not set; `Path` would make the working directory of it
+            raise InputError("A path is empty. Give a file, a folder or a pattern; this folder is '.'.")
         if "://" in str(path):
             raise InputError(
                 f"{redact(str(path))!r} is not a file, a folder or a page at http:// or https://. To store "

@@ -27,6 +27,8 @@ _BUILT_IN_PATTERNS = (
     "*.min.js",
     "~$*",  # a file that Word keeps beside an open document
 )
+# Each stands in such a folder: a virtual environment, an index.
+_MARKS_OF_MADE_FOLDERS = ("pyvenv.cfg", "manifest.copy.json")
 _LONGEST_GITIGNORE = 100_000
 # With more stars, matching a long name can take minutes.
 _MOST_STARS = 3
@@ -65,7 +67,8 @@ class Ignored:
 
     def holds_folder(self, folder: Path) -> bool:
         """Return whether a folder is left out, with everything in it."""
-        return self._is_ignored(folder, "/", default=os.path.isfile(folder / "pyvenv.cfg"))
+        is_made = any(os.path.isfile(folder / file) for file in _MARKS_OF_MADE_FOLDERS)
+        return self._is_ignored(folder, "/", default=is_made)
 
     def holds_file(self, path: Path) -> bool:
         """Return whether a file is left out, given that its folders are not."""

@@ -31,6 +31,8 @@ def complaint(run: Run, *arguments: object) -> str:
     ("path", "said"),
     [
         ("nowhere", "'nowhere' does not exist"),
+        ("", "A path is empty."),
+        ("x" * 300, "x' does not exist"),
         ("nowhere/*.pdf", "No file matches the pattern 'nowhere/*.pdf'"),
         ("empty", "No file to read was found in 'empty'. These kinds are read: PDF"),
     ],
@@ -40,6 +42,14 @@ def test_a_path_with_nothing_to_read_is_named(run: Run, command: str, path: str,
     arguments = ("index", path) if command == "index" else ("ask", LONG, "--docs", path)
     assert said in complaint(run, *arguments)
     assert not Path(".adaptive-rag").exists()
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows removes no folder that is in use")
+def test_a_working_directory_that_is_gone_is_named(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    Path("gone").mkdir()
+    monkeypatch.chdir("gone")
+    Path("../gone").rmdir()
+    assert complaint(run, "list") == "Error: The working directory no longer exists. Change to another one."
 
 
 def test_a_choice_that_does_not_exist_is_told_the_others(run: Run) -> None:
@@ -67,16 +77,6 @@ def test_a_folder_or_a_file_that_is_no_index_is_left_alone(run: Run, command: tu
 @pytest.mark.parametrize("command", ["ask", "search", "compare"])
 def test_an_empty_question_is_refused(run: Run, town_index: str, command: str) -> None:
     assert "The question is empty. Write it in" in complaint(run, command, " \n", "--index", town_index)
-
-
-def test_a_question_that_is_not_in_utf_8_is_read(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "adaptive_rag", "ask", "-"]
-    root = str(Path(__file__).parents[2])
-    asked = subprocess.run(
-        command, input=b"caf\xe9?", capture_output=True, cwd=tmp_path, env={**os.environ, "PYTHONPATH": root}
-    )
-    assert (asked.returncode, asked.stdout) == (1, b"")
-    assert b"There is no index" in asked.stderr and b"Traceback" not in asked.stderr
 
 
 def test_a_question_of_100_000_characters_is_refused(run: Run, town_index: str) -> None:

@@ -1,6 +1,12 @@
 """The terminal chat: lines in, answers out, conversations kept by name."""
 
+import os
 import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from datetime import datetime, timedelta
 from pathlib import Path
 from threading import Event, Thread
 
@@ -9,6 +15,8 @@ import pytest
 from adaptive_rag.conversation import Threads
 from benchmarks.chat_server import ChatServer, say_sensibly
 from tests.cli.conftest import Run
+
+ROOT = Path(__file__).parents[2]
 
 
 def test_a_conversation_is_continued_by_its_name(run: Run, town_index: str) -> None:
@@ -59,6 +67,18 @@ def test_two_chats_in_one_conversation_answer_one_after_the_other(
     assert result.stderr.count("Another chat is answering in this conversation.") == 1
 
 
+@pytest.mark.skipif(os.name == "nt", reason="needs a terminal of POSIX")
+def test_a_line_can_be_edited_in_a_terminal(town_index: str, tmp_path: Path) -> None:
+    pytest.importorskip("readline", reason="this Python has none")
+    terminal, end = os.openpty()
+    os.write(terminal, b"/trce\x1b[D\x1b[Da\n/quit\n")  # twice to the left
+    command = [sys.executable, "-m", "adaptive_rag", "chat", "-i", town_index, "--file", tmp_path / "kept"]
+    subprocess.run(command, cwd=ROOT, stdin=end, stdout=end, stderr=end, timeout=300, check=True)
+    os.close(end)
+    assert b"Nothing was asked yet." in os.read(terminal, 10_000)
+    os.close(terminal)
+
+
 def test_words_of_farewell_leave(run: Run, town_index: str) -> None:
     for word in ("exit", "Quit", "bye", ":q"):
         left = run("chat", "-i", town_index, stdin=f"{word}\nHow long is the sea wall of Saltmere?\n")
@@ -85,12 +105,26 @@ def test_a_line_that_cannot_be_used_ends_no_conversation(run: Run, town_index: s
     assert "at most 20,000" in result.stderr and "1 to 200 characters" in result.stderr
 
 
+@pytest.fixture
+def _in_tokyo() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TZ", "JST-9")
+        time.tzset()
+        yield
+    time.tzset()
+
+
+@pytest.mark.skipif(os.name == "nt", reason="its time zone cannot be set")
+@pytest.mark.usefixtures("_in_tokyo")
 def test_conversations_are_listed_and_deleted(run: Run, town_index: str) -> None:
     kept = ("--file", "kept.sqlite", "-i", town_index)
     for name in ("one", "two"):
         run("chat", name, *kept, stdin="How long is the sea wall of Saltmere?\n")
-    listed = run("chat", "three", *kept, stdin="/threads\n/delete one\n/threads\n").stdout
+    listed = run("chat", "three", *kept, stdin="/threads\n/delete one\n/threads\n/delete one\n").stdout
     assert [listed.count(name + "  (") for name in ("one", "two")] == [1, 2]
+    shown = datetime.strptime(listed.partition("two  (")[2][:16], "%Y-%m-%d %H:%M")
+    assert abs(datetime.now() - shown) < timedelta(minutes=30), "the time of this place"
+    assert "Deleted: 'one'." in listed and "There is no conversation 'one'." in listed
 
 
 def test_the_trace_of_the_last_answer_can_be_seen(run: Run, town_index: str) -> None:

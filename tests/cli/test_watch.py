@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from adaptive_rag.cli.watch import _ChangeFilter, watch_folders
+from adaptive_rag.errors import ConfigurationError
 from tests.cli.conftest import Run
 
 pytest.importorskip("watchfiles", reason="needs the extra `watch`")
@@ -103,6 +104,12 @@ def test_files_and_other_modes_are_refused(run: Run, tmp_path: Path) -> None:
     assert refused.exit_code == 1 and "--watch takes folders" in refused.stderr
     refused = run("index", "--watch", "--check")
     assert refused.exit_code == 1 and "--watch cannot be combined" in refused.stderr
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere every name is text")
+def test_a_name_that_is_no_text_ends_the_watch_with_a_message(tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError, match=r"cannot be watched any longer: Unable to decode path"):
+        watch_folders([tmp_path], None, (tmp_path / "b\udce9d.txt").touch)
 
 
 def test_ctrl_c_in_the_middle_of_a_run_ends_the_watch_and_tells_what_is_kept(

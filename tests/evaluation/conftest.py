@@ -36,9 +36,8 @@ ASPECTS = [("q2", "p2", "support/c01"), ("q2", "p3", "undermine/c01")]
 Write = Callable[..., Path]
 
 
-@pytest.fixture
-def write_set(tmp_path: Path) -> Write:
-    """Write a BEIR folder; any part can be replaced."""
+def writing_sets(place: Path) -> Write:
+    """Return what writes a BEIR folder; any part can be replaced."""
 
     def write(
         name: str = "tiny",
@@ -48,7 +47,7 @@ def write_set(tmp_path: Path) -> Write:
         aspects: list[tuple[Any, ...]] | None = None,
         qrels_header: str = "query-id\tcorpus-id\tscore",
     ) -> Path:
-        folder = tmp_path / name
+        folder = place / name
         folder.mkdir(exist_ok=True)
         for file, rows, default in (("corpus.jsonl", corpus, CORPUS), ("queries.jsonl", queries, QUERIES)):
             rows = default if rows is None else rows
@@ -65,8 +64,13 @@ def write_set(tmp_path: Path) -> Write:
 
 
 @pytest.fixture
-def tiny(write_set: Write) -> Dataset:
-    return load_dataset(write_set())
+def write_set(tmp_path: Path) -> Write:
+    return writing_sets(tmp_path)
+
+
+@pytest.fixture(scope="session")
+def tiny(tmp_path_factory: pytest.TempPathFactory) -> Dataset:
+    return load_dataset(writing_sets(tmp_path_factory.mktemp("sets"))())
 
 
 class Words:

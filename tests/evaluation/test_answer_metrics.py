@@ -59,16 +59,6 @@ DREDGED = "The harbour was dredged in 1987."
         ("The harbour was dredged in 1987 [1].", "The wall stands.", 0.0),
         ("No marker.", "The wall stands.", 0.0),
     ],
-    ids=[
-        "quoted",
-        "marker after the full stop",
-        "line",
-        "line of another matter",
-        "first line",
-        "never read",
-        "another matter",
-        "no marker",
-    ],
 )
 def test_a_citation_counts_where_it_quotes_what_was_read_and_supports_its_sentence(
     text: str, quote: str, expected: float
@@ -87,31 +77,20 @@ def test_quality_follows_its_formula() -> None:
     assert scores["quality"] == pytest.approx(expected)
 
 
-def test_to_abstain_is_worth_nothing_where_there_is_an_answer() -> None:
-    asked = Question(id="q", text="harbour?", reference="dredged in 1987", has_answer=True)
-    assert score_answer(asked, answer("The documents do not say.", abstained=True), embed)["quality"] == 0.0
-
-
-@pytest.mark.parametrize("abstained", [True, False])
-def test_to_abstain_is_everything_where_there_is_none(abstained: bool) -> None:
-    asked = Question(id="q", text="harbour?", has_answer=False)
-    scores = score_answer(asked, answer("Something.", abstained=abstained), embed)
-    assert scores["quality"] == scores["abstention_recall"] == float(abstained)
-
-
 @pytest.mark.parametrize(
     ("abstained", "has_answer", "expected"),
     [
-        (True, False, {"abstention_precision": 1.0, "abstention_recall": 1.0}),
-        (True, True, {"abstention_precision": 0.0}),
-        (False, False, {"abstention_recall": 0.0}),
+        (True, False, {"abstention_precision": 1.0, "abstention_recall": 1.0, "quality": 1.0}),
+        (True, True, {"abstention_precision": 0.0, "quality": 0.0}),
+        (False, False, {"abstention_recall": 0.0, "quality": 0.0}),
         (False, True, {}),
-        (True, None, {}),
+        (True, None, {"quality": 0.0}),
     ],
 )
-def test_precision_asks_who_abstained_and_recall_what_has_no_answer(
+def test_to_abstain_is_right_where_there_is_no_answer_and_nowhere_else(
     abstained: bool, has_answer: bool | None, expected: dict[str, float]
 ) -> None:
     asked = Question(id="q", text="harbour?", reference="dredged", has_answer=has_answer)
     scores = score_answer(asked, answer("Dredged.", abstained=abstained), embed)
-    assert {name: scores[name] for name in ABSTENTION if name in scores} == expected
+    assert expected.items() <= scores.items()
+    assert scores.keys() & ABSTENTION.keys() == expected.keys() - {"quality"}

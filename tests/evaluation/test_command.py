@@ -157,6 +157,9 @@ def test_a_recipe_reaches_the_arms_of_the_graph(ask: Any, write_set: Any, tmp_pa
         (["--judge", "adaptive"], "A judge compares two or three arms"),
         (["--set", "strict=perhaps"], "strict = 'perhaps' is not usable"),
         (["--set", "k=3"], "--set k is not usable here: pass the number of passages with -k N."),
+        (["--set", "index=kb"], "--set index is not usable here: an index is made of each data set"),
+        (["--markdown", "."], "--markdown '.' cannot be written."),
+        (["--out", "tiny/corpus.jsonl/run"], "run' cannot be read or written: Not a directory."),
         (["--arms", "all,adaptiv"], "'all', 'adaptiv' is not an arm. The arms are: standard"),
     ],
 )
@@ -168,6 +171,23 @@ def test_wrong_arguments_end_before_anything_is_indexed(
     assert message in " ".join(result.stderr.split())
     assert not (tmp_path / "caches").exists()
     assert not (tmp_path / "adaptive-rag-eval").exists()
+
+
+@pytest.mark.parametrize("option", ["--markdown", "--collect"])
+def test_what_the_next_run_would_read_as_a_document_is_not_written(
+    ask: Any, tmp_path: Path, option: str
+) -> None:
+    folder = tmp_path / "handbook"
+    folder.mkdir()
+    (folder / "town.txt").write_text("The sea wall is 4.1 metres high.")
+    (folder / "questions.jsonl").write_text('{"question": "How high is the wall?", "has_answer": true}')
+    result = ask(folder, "--arms", "standard", option, folder / "kept.jsonl")
+    assert result.exit_code == 1
+    assert "would be a document of" in result.stderr and not (folder / "kept.jsonl").exists()
+    if option == "--markdown":
+        within = folder / "results"
+        assert ask(folder, "--arms", "standard", option, within / "page.md", "--out", within).exit_code == 0
+        assert ask(folder, "--arms", "standard", "--out", within).exit_code == 0, "the same data"
 
 
 def test_bad_data_end_with_one_message(ask: Any, write_set: Any) -> None:

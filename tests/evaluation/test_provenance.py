@@ -17,6 +17,8 @@ def test_the_digest_is_of_the_packages_alone() -> None:
         ("retrieval/fusion.py", True),
         ("prompts/score.md", True),
         ("rank/sentiment.npy", True),
+        ("models/minilm/reader.onnx", True),
+        ("query/english_words.txt.xz", True),
         ("evaluation/arms.py", True),
         ("evaluation/run.py", True),
         ("evaluation/report.py", False),

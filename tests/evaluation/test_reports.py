@@ -1,6 +1,7 @@
 import io
 import json
 import re
+from copy import deepcopy
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,7 @@ from adaptive_rag.evaluation.run import FinishedRun, run_arms
 from adaptive_rag.evaluation.summary import compare_arms, figure, tone, without_repeats
 from adaptive_rag.evaluation.terminal import print_report
 from adaptive_rag.text.visible import is_hidden
-from tests.evaluation.conftest import QUERIES
+from tests.evaluation.conftest import QUERIES, Graph, Words
 
 ARMS = find_arms(["standard", "bm25", "fusion", "adaptive"])
 
@@ -32,14 +33,28 @@ def out(tmp_path: Path) -> Path:
     return tmp_path / "out"
 
 
-@pytest.fixture
-def finished(tiny: Dataset, bench: Bench, out: Path) -> FinishedRun:
-    return run_arms([tiny], ARMS, lambda dataset: (dataset, bench), RunSettings(k=2), out)
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a run that no test changes."""
+    return tmp_path_factory.mktemp("run")
+
+
+@pytest.fixture(scope="module")
+def run(tiny: Dataset, folder: Path) -> FinishedRun:
+    bench = Bench(source=Words(tiny), graph=Graph(tiny), k=2)
+    return run_arms([tiny], ARMS, lambda dataset: (dataset, bench), RunSettings(k=2), folder)
 
 
 @pytest.fixture
-def written(finished: FinishedRun, tiny: Dataset, out: Path) -> Report:
-    return write_reports(finished, out, markdown=out / "results.md", command="adaptive-rag eval tiny")
+def finished(run: FinishedRun, out: Path) -> FinishedRun:
+    """A run that the test may change; its reports are written elsewhere."""
+    out.mkdir()
+    return deepcopy(run)
+
+
+@pytest.fixture(scope="module")
+def written(run: FinishedRun, folder: Path) -> Report:
+    return write_reports(run, folder)
 
 
 class Page(HTMLParser):
@@ -67,8 +82,8 @@ class Page(HTMLParser):
             assert self.open.pop() == tag
 
 
-def test_the_summary_has_a_row_for_every_arm_and_type(written: Report, out: Path) -> None:
-    rows = json.loads((out / "summary.json").read_text())
+def test_the_summary_has_a_row_for_every_arm_and_type(written: Report, folder: Path) -> None:
+    rows = json.loads((folder / "summary.json").read_text())
     assert {(row["arm"], row["type"]) for row in rows} == {
         (arm, kind) for arm in ARMS for kind in ("all", "factual", "opinion", "contextual")
     }
@@ -107,8 +122,8 @@ def test_an_arm_that_did_not_answer_every_question_is_left_out(finished: Finishe
     assert arms == {"standard", "fusion", "adaptive"}
 
 
-def test_the_page_fetches_nothing_and_runs_nothing(written: Report, out: Path) -> None:
-    text = (out / "report.html").read_text()
+def test_the_page_fetches_nothing_and_runs_nothing(written: Report, folder: Path) -> None:
+    text = (folder / "report.html").read_text()
     page = Page()
     page.feed(text)
     assert page.fetched == []
@@ -117,8 +132,8 @@ def test_the_page_fetches_nothing_and_runs_nothing(written: Report, out: Path) -
     assert not re.search(r"url\((?!#)|@import|https?://", text)
 
 
-def test_the_page_shows_each_part(written: Report, out: Path) -> None:
-    text = (out / "report.html").read_text()
+def test_the_page_shows_each_part(written: Report, folder: Path) -> None:
+    text = (folder / "report.html").read_text()
     for part in ("Against plain retrieval", "Every arm", "Quality against cost", "Confusion", "Reliability"):
         assert part in text
     assert text.count("<svg") >= 4
@@ -145,9 +160,7 @@ def test_the_page_draws_a_panel_for_each_drawn_metric(
     assert ">hit@1<" in (out / "report.html").read_text(encoding="utf-8").split("Every arm")[-1]
 
 
-def test_questions_that_were_lost_are_shown_with_both_rankings(
-    finished: FinishedRun, tiny: Dataset, out: Path
-) -> None:
+def test_questions_that_were_lost_are_shown_with_both_rankings(finished: FinishedRun, out: Path) -> None:
     lost = finished.records[1]
     lost["arms"]["adaptive"]["metrics"]["ndcg@2"] = 0.1
     lost["ranked"]["adaptive"] = ["p4", "p2"]
@@ -164,9 +177,7 @@ def test_questions_that_were_lost_are_shown_with_both_rankings(
     ]
 
 
-def test_text_from_the_data_stays_text_wherever_the_page_shows_it(
-    finished: FinishedRun, tiny: Dataset, out: Path
-) -> None:
+def test_text_from_the_data_stays_text_wherever_the_page_shows_it(finished: FinishedRun, out: Path) -> None:
     hostile = "<img src=x onerror=alert(1)>\u202e\x1b[31m\u200b"
     for record in finished.records:
         record["dataset"] = record["question"] = record["user_context"] = hostile
@@ -195,9 +206,10 @@ def test_the_name_of_a_data_set_is_no_markup_on_the_terminal(written: Report, te
     assert "\x1b]8" not in text
 
 
-def test_the_page_says_what_could_not_be_read(finished: FinishedRun, tiny: Dataset, out: Path) -> None:
-    write_reports(finished, out)
-    assert "What could not be read" not in (out / "report.html").read_text()
+def test_the_page_says_what_could_not_be_read(
+    finished: FinishedRun, written: Report, folder: Path, out: Path
+) -> None:
+    assert "What could not be read" not in (folder / "report.html").read_text()
     finished.about["notes"] = {"tiny": ["tiny: scan.pdf: 3 of 12 pages hold no text"]}
     write_reports(finished, out)
     text = (out / "report.html").read_text()
@@ -205,9 +217,7 @@ def test_the_page_says_what_could_not_be_read(finished: FinishedRun, tiny: Datas
     assert "<li>tiny: scan.pdf: 3 of 12 pages hold no text</li>" in text
 
 
-def test_the_page_of_documents_without_judgements_speaks_of_quality(
-    finished: FinishedRun, tiny: Dataset, out: Path
-) -> None:
+def test_the_page_of_documents_without_judgements_speaks_of_quality(finished: FinishedRun, out: Path) -> None:
     for record in finished.records:
         for answered in record["arms"].values():
             answered["metrics"] = {"quality": 0.5}
@@ -216,9 +226,7 @@ def test_the_page_of_documents_without_judgements_speaks_of_quality(
     assert "quality of standard" in (out / "report.html").read_text()
 
 
-def test_the_markdown_says_where_it_comes_from_and_what_was_lost(
-    finished: FinishedRun, tiny: Dataset, out: Path
-) -> None:
+def test_the_markdown_says_where_it_comes_from_and_what_was_lost(finished: FinishedRun, out: Path) -> None:
     opinion = finished.records[1]["arms"]
     opinion["adaptive"]["metrics"]["ndcg@2"], opinion["standard"]["metrics"]["ndcg@2"] = 0.2, 0.7
     write_reports(finished, out, markdown=out / "results.md", command="adaptive-rag eval tiny")
@@ -248,9 +256,9 @@ def test_a_folder_without_a_finished_run_cannot_be_compared_with(tmp_path: Path)
         read_records(tmp_path)
 
 
-def test_no_label_of_the_data_reaches_a_report_as_an_input(written: Report, out: Path) -> None:
+def test_no_label_of_the_data_reaches_a_report_as_an_input(written: Report, folder: Path) -> None:
     assert "SECRET rewrite" in json.dumps(QUERIES)
-    assert "SECRET rewrite" not in (out / "questions.jsonl").read_text()
+    assert "SECRET rewrite" not in (folder / "questions.jsonl").read_text()
 
 
 @pytest.mark.nightly
@@ -261,7 +269,7 @@ def test_overall_rows_are_left_out_only_where_they_repeat_a_single_type(written:
 
 
 def test_a_judge_has_a_section_and_says_how_often_the_order_mattered(
-    finished: FinishedRun, tiny: Dataset, out: Path
+    finished: FinishedRun, out: Path
 ) -> None:
     for record in finished.records:
         for arm in ("standard", "adaptive"):

@@ -11,18 +11,13 @@ ROUTED = [
 ]
 
 
-def test_accuracy_macro_f1_and_confusion_agree_with_a_calculation_by_hand() -> None:
+def test_accuracy_macro_f1_confusion_and_calibration_agree_with_a_calculation_by_hand() -> None:
     report = score_routing(ROUTED)
     assert report is not None
     assert report.accuracy == pytest.approx(4 / 5)
     assert report.f1 == pytest.approx({"factual": 4 / 5, "analytical": 2 / 3, "opinion": 1.0})
     assert report.macro_f1 == pytest.approx((4 / 5 + 2 / 3 + 1) / 3)
     assert report.confusion["factual"] == {"factual": 2, "analytical": 1, "opinion": 0, "contextual": 0}
-
-
-def test_calibration_error_weighs_each_bin_by_its_questions() -> None:
-    report = score_routing(ROUTED)
-    assert report is not None
     # Bins (0.4, 0.5], (0.5, 0.6], (0.7, 0.8], (0.8, 0.9], (0.9, 1.0], one question each.
     assert report.calibration_error == pytest.approx((0.5 + 0.4 + 0.2 + 0.1 + 0.05) / 5)
 

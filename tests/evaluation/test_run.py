@@ -9,7 +9,7 @@ import pytest
 from adaptive_rag.errors import ConfigurationError, MissingExtraError
 from adaptive_rag.evaluation.arms import Bench, find_arms
 from adaptive_rag.evaluation.datasets import Dataset
-from adaptive_rag.evaluation.provenance import RunSettings
+from adaptive_rag.evaluation.provenance import RunSettings, begin_run
 from adaptive_rag.evaluation.run import FinishedRun, run_arms, sweep_alpha
 from adaptive_rag.index.memory import MemoryIndex
 from tests.evaluation.conftest import Graph, Words
@@ -70,8 +70,8 @@ def test_an_interrupted_run_goes_on_where_it_stopped(tiny: Dataset, tmp_path: Pa
 def test_a_line_torn_by_a_crash_is_asked_again(tiny: Dataset, graph: Graph, tmp_path: Path) -> None:
     out = tmp_path / "out"
     run(tiny, out, graph)
-    text = (out / "questions.jsonl").read_text()
-    (out / "questions.jsonl").write_text(text[:-40])
+    text = (out / "questions.jsonl").read_bytes()
+    (out / "questions.jsonl").write_bytes(text[:-40] + b"\xc3")  # half of a letter
     again = Graph(tiny)
     run(tiny, out, again)
     assert [state["question"] for state, _ in again.asked] == ["When can I go?"]
@@ -137,15 +137,23 @@ def test_a_folder_with_a_run_over_other_data_is_refused(write_set: Any, graph: G
         run(changed, tmp_path / "out", graph)
 
 
+@pytest.mark.parametrize("fresh", [False, True])
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        ("questions.jsonl", b"precious", "is not empty and holds no run"),
+        ("run.json", b'{"settings": "of another program"}', "is not empty and holds no run"),
+        ("run.json", b"[", "is damaged"),
+        ("run.json", b"\xff", "is not in UTF-8"),
+    ],
+)
 def test_a_folder_with_something_else_is_refused_and_left_alone(
-    tiny: Dataset, graph: Graph, tmp_path: Path
+    tmp_path: Path, name: str, content: bytes, said: str, fresh: bool
 ) -> None:
-    out = tmp_path / "out"
-    out.mkdir()
-    (out / "thesis.txt").write_text("precious")
-    with pytest.raises(ConfigurationError, match="is not empty and holds no run"):
-        run(tiny, out, graph)
-    assert [file.name for file in out.iterdir()] == ["thesis.txt"]
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(ConfigurationError, match=said):
+        begin_run(tmp_path, {"data": {}}, fresh=fresh)
+    assert [(file.name, file.read_bytes()) for file in tmp_path.iterdir()] == [(name, content)]
 
 
 def test_the_sweep_ends_at_words_alone_and_meaning_alone(tiny: Dataset, graph: Graph) -> None:

@@ -57,6 +57,7 @@ def project(folder):
         "node_modules/lib/README.md": "",
         "my-env/pyvenv.cfg": "",
         "my-env/lib/LICENSE.txt": "",
+        "other-index/manifest.copy.json": "{}",
         "~$a.docx": "",
     }.items():
         path = folder / "project" / name
