@@ -16,7 +16,7 @@ from adaptive_rag.answer.people import OwnWords, find_own_words
 from adaptive_rag.answer.posts import asks_of_mail, sender_of
 from adaptive_rag.answer.score import ScoredSentences, blend_sides, read_sides, score_sentences
 from adaptive_rag.answer.sentences import AnswerSentence, collect_sentences
-from adaptive_rag.answer.speakers import FULL_NAME, message_speaker, surname
+from adaptive_rag.answer.speakers import FULL_NAME, bare_name, message_speaker, surname
 from adaptive_rag.answer.subjects import LookUp, asks_for_others, keep_complete, keep_subjects
 from adaptive_rag.answer.turns import people_in
 from adaptive_rag.answer.versions import prefer_valid
@@ -233,6 +233,11 @@ class AnswerRequest:
             speaker or self.contributions[sentence.document].holder_at(sentence.start, sentence.end)
             for speaker, sentence in zip(self.speakers, self.answer_sentences, strict=True)
         ]
+
+    @cached_property
+    def is_debate(self) -> bool:
+        """Return whether several people speak in the passages."""
+        return len({bare_name(name) for name in self.holders if name}) > 1
 
     @cached_property
     def contributions(self) -> list[Contributions]:

@@ -24,7 +24,7 @@ from adaptive_rag.evaluation.records import RUN, RUN_FILES, parse_json, read_tex
 from adaptive_rag.private import make_folder, replace_text
 from adaptive_rag.text.redaction import redact_all
 
-CODE_SUFFIXES = (".py", ".md", ".npz", ".npy", ".onnx", ".xz", ".json", ".toml", ".yaml")
+CODE_SUFFIXES = (".py", ".md", ".npy", ".onnx", ".xz", ".json", ".toml", ".yaml")
 # The modules of the evaluation that affect answers or scores; the others only count and show.
 ANSWER_MODULES = ("arms.py", "metrics.py", "replay.py", "run.py")
 
