@@ -121,7 +121,7 @@ def test_a_cache_in_memory_leaves_no_file(tmp_path, monkeypatch):
 
 def test_what_was_learned_and_collected_is_for_its_owner(tmp_path, monkeypatch):
     monkeypatch.setenv("ADAPTIVE_RAG_HOME", str(tmp_path / "home"))
-    weights = router.LearnedWeights(bias=[0.0] * 4, embedding=[], weights={})
+    weights = router.LearnedWeights(weights=[], bias=[0.0] * 4)
     learned = learning._save(weights, {}, router.learned_file())
     questions = tmp_path / "home" / "labels.jsonl"
     append_questions(questions, [QuestionLine("How long is it?", "", [], "factual")])

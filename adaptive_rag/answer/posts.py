@@ -28,6 +28,8 @@ _WHEN = re.compile(
 )
 # "On Thu, 30 May 2024 at 22:41, Ann Lee wrote:"
 _WEEKDAY = re.compile(r"(?:Mon|Tues?|Wed(?:nes)?|Thu(?:rs)?|Fri|Sat(?:ur)?|Sun)(?:day)?\.?", re.IGNORECASE)
+# "## Follow-up 8 February" begins a section; "## Ann, 8 February" a post.
+_DATED_HEADING = re.compile(r"#+ +[^\W\d_][\w-]* +\d{1,2} +[^\W\d_]+(?: \d{4})? *$")
 # Separators in a header, and words before or after a name.
 _PARTS = re.compile(
     r"[\[\](){}|·•,;–—]|\s-\s|\b(?:posted|written|reviewed|review|by|on|at|wrote|said)\b:?", re.IGNORECASE
@@ -112,7 +114,7 @@ def _read_header(line: str) -> str | None:
     "Valid from 1 May 2026." is a sentence and "10 Plan 2030" a heading; both give None.
     """
     stars = STARS.search(line)
-    if not stars and not _WHEN.search(line):
+    if not stars and (not _WHEN.search(line) or _DATED_HEADING.match(line)):
         return None
     without_date = _WHEN.sub(" | ", STARS.sub(" | ", line))
     parts = [part.strip(' \t"“”:#*_-') for part in _PARTS.sub("|", without_date).split("|")]

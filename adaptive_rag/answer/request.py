@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from adaptive_rag.answer.contributions import Contributions
+from adaptive_rag.answer.named import keep_named
 from adaptive_rag.answer.people import OwnWords, find_own_words
 from adaptive_rag.answer.posts import asks_of_mail, sender_of
 from adaptive_rag.answer.score import ScoredSentences, blend_sides, read_sides, score_sentences
@@ -181,6 +182,7 @@ class AnswerRequest:
         if asks_for_others(self.question):
             return scored
         kept = keep_subjects(questions, self.documents, scored, self.look_up)
+        kept = keep_named(questions, self.documents, kept)
         if self.is_strict:
             kept = keep_complete(self.question.partition("\n")[0], self.documents, kept)
         return kept

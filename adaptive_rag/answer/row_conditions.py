@@ -92,7 +92,8 @@ def _find_cells(
 
     Terms that nearly all cells of a column have name none of them: "shift" of "Early shift", "Late shift".
     """
-    column_terms = set(terms(" ".join(table.columns)))
+    # "open" is a cell also beside the column "Opened".
+    column_words = set(words(" ".join(table.columns)))
     # "House E" means the column "House" and no other with an "E".
     letters = find_letters(question).difference(*(_words_after(name, question) for name in table.columns))
     cells, cell_terms = dict[str, list[str]](), dict[str, set[str]]()
@@ -105,7 +106,7 @@ def _find_cells(
             name
             for name, each in by_name.items()
             if name and name <= asked.union(_words_after(column, question)) and not name <= common
-            if is_of_years or not name <= column_terms
+            if is_of_years or not all(column_words.issuperset(words(cell)) for cell in each)
             if is_of_years
             or name <= letters
             or not any(map(_needs_its_column, each))

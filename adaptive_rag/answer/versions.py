@@ -135,7 +135,7 @@ def find_newest_versions(
 ) -> dict[str, str]:
     """Return the newest version of each passage's document that has one, if no passage is from it.
 
-    Both must have their time in their names, and the older one must say that it is a version.
+    Both must have their time in their names, and one must say that it is a version.
     """
     if read_time(question) or asks_about_past(question):
         return {}
@@ -144,12 +144,13 @@ def find_newest_versions(
     versions_of, newest = dict[str, list[tuple[Time, str]]](), dict[str, str]()
     for source in dict.fromkeys(passage["source"] for passage in passages):
         time, name = read_time(title_of(source)), _find_origin(source, "").name
-        if time is None or not (time.version or is_version(first_text(source))):
+        if time is None:
             continue
         if name not in versions_of:
             versions_of[name] = list(_find_versions(name, names()))
+        is_one = time.version or is_version(first_text(source))
         for other_time, other in versions_of[name]:
-            if other_time.is_after(time):
+            if other_time.is_after(time) and (is_one or other_time.version or is_version(first_text(other))):
                 time, newest[source] = other_time, other
     # of several older versions, the best-ranked one
     older = {other: source for source, other in reversed(newest.items()) if other not in read}

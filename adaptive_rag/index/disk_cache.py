@@ -21,7 +21,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import IO
 
 from xxhash import xxh3_64
 
@@ -29,10 +29,8 @@ from adaptive_rag.errors import AdaptiveRAGError, ConfigurationError
 from adaptive_rag.index.bucket import Bucket
 from adaptive_rag.index.location import bytes_in
 from adaptive_rag.index.manifest import Manifest, Seal
+from adaptive_rag.index.row_reader import Copy, RowReader
 from adaptive_rag.private import make_folder
-
-if TYPE_CHECKING:
-    from adaptive_rag.index.row_reader import RowReader
 
 GB = 10**9
 FILES_AT_ONCE = 4
@@ -45,14 +43,6 @@ _log = logging.getLogger("adaptive_rag.index")
 
 class NoCopyError(Exception):
     """A version could not be copied; the message says why."""
-
-
-@dataclass(frozen=True, eq=False)
-class Copy:
-    """A complete version of an index on this machine, which is kept while this object exists."""
-
-    folder: Path
-    _lock: IO[bytes]
 
 
 @dataclass(frozen=True)

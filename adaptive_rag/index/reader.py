@@ -31,7 +31,7 @@ from adaptive_rag.where import Where
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from adaptive_rag.index.disk_cache import Copy
+    from adaptive_rag.index.row_reader import Copy
 
 # Minimum number of hits by words; among so many, most chunks found by vector have their BM25 already.
 WORD_HITS = 300

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -34,13 +36,20 @@ from adaptive_rag.text.vectors import Vectors
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from adaptive_rag.index.disk_cache import Copy
 
 READ_COLUMNS = [*CHUNK_COLUMNS, VECTOR, VIEWS]
 # Number of chunks in the cache.
 ROWS_KEPT = 4096
 ROWS_PER_READ = 1024
 IDS_PER_QUERY = 500
+
+
+@dataclass(frozen=True, eq=False)
+class Copy:
+    """A complete version of an index on this machine, which is kept while this object exists."""
+
+    folder: Path
+    _lock: IO[bytes]
 
 
 class RowReader:

@@ -97,7 +97,7 @@ def test_a_question_is_answered_and_each_mark_shows_its_quote_to_the_keyboard(
 def test_each_source_is_listed_once_and_opens_its_document(demo: str, visit: Visit) -> None:
     with visit(demo, width="phone") as somebody:
         page = somebody.open()
-        turn = ask(page, "What should I do when a flood warning is issued?")
+        turn = ask(page, "How should a household prepare for a flood?")
         turn.get_by_text(re.compile(r"^\d sources?$")).press("Enter")
         sources = turn.get_by_role("listitem").filter(has_text=re.compile(r"\d quotes?"))
         buttons = sources.get_by_role("button", name=re.compile("guidance_households.md"))
