@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from functools import partial
@@ -99,6 +100,15 @@ def sign_in(page: Page, address: str, name: str) -> None:
         headers={"Origin": address},
         fail_on_status_code=True,
     )
+
+
+def wait_for_indexing(documents: str) -> None:
+    """Wait until no document of a collection waits any more; `documents` is the address of its list."""
+    for _ in range(1800):
+        if not httpx.get(documents, params={"state": "waiting", "limit": 1}, timeout=60).json()["total"]:
+            return
+        time.sleep(0.1)
+    pytest.fail("documents are still waiting")
 
 
 # Of a module: while it is open, an event loop runs, and the tests of other modules start their own.

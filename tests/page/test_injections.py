@@ -4,7 +4,6 @@ What a door refuses never reaches the page; docs/page.md has both counts of each
 """
 
 import json
-import time
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -20,7 +19,7 @@ from playwright.sync_api import Browser, Page, Route, expect
 from adaptive_rag.errors import InputError
 from adaptive_rag.server.folders import normalize_name
 from tests.page.browser import Person, person
-from tests.page.conftest import Model
+from tests.page.conftest import Model, wait_for_indexing
 from tests.page.payloads import payloads
 from tests.page.servers import Servers
 from tests.page.states import call
@@ -236,7 +235,7 @@ def test_hostile_documents_their_headings_and_file_names(
     assert count(refused) == (0, 30)
     sent = send(modelled, "POST", place, files=files).json()["documents"]
     assert len(sent) == len(PAYLOADS)
-    _wait_for_jobs(modelled, place)
+    wait_for_indexing(f"{modelled}/api/v1{place}")
     watched.open(f"#/library/{collection}")
     watched.check()
     for row in sent[::11]:
@@ -247,14 +246,6 @@ def test_hostile_documents_their_headings_and_file_names(
         call(watched.page, "document/opened.js", "openDocument", collection, cited)
         watched.page.get_by_role("complementary").wait_for()
         watched.check()
-
-
-def _wait_for_jobs(address: str, place: str) -> None:
-    for _ in range(600):
-        if not send(address, "GET", f"{place}?state=waiting&limit=1").json()["total"]:
-            return
-        time.sleep(0.1)
-    pytest.fail("documents are still waiting")
 
 
 @pytest.mark.nightly
@@ -388,7 +379,7 @@ def test_a_hostile_pdf(watched: Watched, modelled: str, collection: str) -> None
         content = made.tobytes()
     place = f"/collections/{collection}/documents"
     send(modelled, "POST", place, files={"files": ("hostile.pdf", content)}).raise_for_status()
-    _wait_for_jobs(modelled, place)
+    wait_for_indexing(f"{modelled}/api/v1{place}")
     cited = {"source": "hostile.pdf", "start": 0, "end": 20, "quote": PAYLOADS[0], "page": 1}
     watched.open("#/ask")
     call(watched.page, "document/opened.js", "openDocument", collection, cited)

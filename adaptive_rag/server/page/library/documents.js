@@ -47,9 +47,7 @@ export function Documents({ collection: { name, may } }) {
    * @param {DocumentRow} row @param {number} index @param {DocumentRow[]} rows @param {MouseEvent} event
    */
   const choose = (row, index, rows, { shiftKey }) => {
-    const [from, to] = shiftKey
-      ? [Math.min(index, lastIndex.current), Math.max(index, lastIndex.current)]
-      : [index, index];
+    const [from, to] = shiftKey ? [index, lastIndex.current].sort((a, b) => a - b) : [index, index];
     lastIndex.current = index;
     const span = rows.slice(from, to + 1).filter((each) => each && !hidden.has(each.id));
     const remaining = chosen.filter((each) => !span.some(({ id }) => id === each.id));
