@@ -156,7 +156,7 @@ def _states_of_answers(page: Page) -> Iterator[str]:
 def reply(page: Page, event: str, data: dict[str, Any]) -> None:
     """Let the next question have this event alone."""
     body = f"event: {event}\ndata: {json.dumps(data)}\n\n"
-    fulfill = {"content_type": "text/event-stream", "body": body}
+    fulfill: dict[str, Any] = {"content_type": "text/event-stream", "body": body}
     page.route("**/ask/events", lambda route: route.fulfill(**fulfill), times=1)
 
 

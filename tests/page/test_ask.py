@@ -13,7 +13,7 @@ from playwright.sync_api import Locator, Page, Route, expect
 
 from adaptive_rag.text.phrases import link_markers, parts_of, say_heading
 from benchmarks.chat_server import quote_passages, say_sensibly
-from tests.page.conftest import Model, Visit
+from tests.page.conftest import Model, Visit, new_collection
 from tests.page.states import call, reply
 
 LEVEL = "What is the highest water level ever recorded at Pellhythe?"
@@ -309,17 +309,12 @@ def test_a_question_that_is_sent_while_its_thread_is_loaded_is_asked_in_it(demo:
 
 @pytest.mark.nightly
 def test_where_there_are_several_collections_one_is_chosen(inventing: str, visit: Visit) -> None:
-    api = f"{inventing}/api/v1/collections"
-    httpx.post(api, json={"name": "another"}, headers={"Origin": inventing}).raise_for_status()
-    try:
-        with visit(inventing, language="de") as somebody:
-            page = somebody.open()
-            choice = page.get_by_label("Sammlung")
-            choice.select_option("another")
-            page.reload()
-            expect(choice).to_have_value("another")
-    finally:
-        httpx.delete(f"{api}/another", headers={"Origin": inventing}).raise_for_status()
+    with new_collection(inventing, "another"), visit(inventing, language="de") as somebody:
+        page = somebody.open()
+        choice = page.get_by_label("Sammlung")
+        choice.select_option("another")
+        page.reload()
+        expect(choice).to_have_value("another")
 
 
 @pytest.mark.nightly

@@ -10,7 +10,7 @@ import httpx
 import pytest
 from playwright.sync_api import Page, Route, expect
 
-from tests.page.conftest import Visit, wait_for_indexing
+from tests.page.conftest import Visit, new_collection, wait_for_indexing
 from tests.page.states import call
 from tests.page.test_ask import FOOTBALL, LEVEL, VIEWS, ask
 from tests.page.test_mended import add_thread
@@ -31,10 +31,8 @@ def threads(address: str) -> list[dict[str, Any]]:
 @pytest.fixture
 def other(demo: str) -> Iterator[str]:
     """Add an empty collection beside the samples."""
-    path = f"{demo}/api/v1/collections"
-    httpx.post(path, json={"name": "tides"}, headers={"Origin": demo}).raise_for_status()
-    yield "tides"
-    httpx.delete(f"{path}/tides", headers={"Origin": demo}).raise_for_status()
+    with new_collection(demo, "tides"):
+        yield "tides"
 
 
 def test_the_way_back_leads_from_an_answer_to_the_welcome_and_forth_again(demo: str, visit: Visit) -> None:
@@ -321,17 +319,15 @@ def test_documents_chosen_in_the_library_are_asked_alone_and_kept_with_the_conve
 @pytest.fixture(scope="module")
 def pier(demo: str) -> Iterator[str]:
     """Make a collection with folders and fields, whose sailings differ by year."""
-    with httpx.Client(base_url=f"{demo}/api/v1", timeout=30) as api:
-        api.post("/collections", json={"name": "pier"}).raise_for_status()
+    with new_collection(demo, "pier") as path:
         files = [
             ("files", (f"sailings/20{year}/ferry-{number}.md", SAILING.format(year=year, number=number)))
             for year in (23, 24)
             for number in range(3)
         ]
-        api.post("/collections/pier/documents", files=files).raise_for_status()
-        wait_for_indexing(f"{demo}/api/v1/collections/pier/documents")
+        httpx.post(f"{path}/documents", files=files, timeout=30).raise_for_status()
+        wait_for_indexing(f"{path}/documents")
         yield "pier"
-        api.delete("/collections/pier").raise_for_status()
 
 
 def test_a_folder_a_condition_and_a_second_collection_are_asked_and_found_again_elsewhere(

@@ -15,7 +15,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.page.browser import Person
-from tests.page.conftest import Visit, wait_for_indexing
+from tests.page.conftest import Visit, new_collection, wait_for_indexing
 from tests.page.states import ask, call
 
 COLLECTION = "papers"
@@ -105,13 +105,14 @@ FILES: dict[str, bytes] = {
 @pytest.fixture(scope="module")
 def papers(demo: str) -> Iterator[httpx.Client]:
     """Index documents of many kinds in a collection of their own."""
-    with httpx.Client(base_url=f"{demo}/api/v1", timeout=60) as client:
-        client.post("/collections", json={"name": COLLECTION}).raise_for_status()
+    with (
+        new_collection(demo, COLLECTION) as path,
+        httpx.Client(base_url=f"{demo}/api/v1", timeout=60) as client,
+    ):
         files = [("files", each) for each in FILES.items()]
-        client.post(f"/collections/{COLLECTION}/documents", files=files).raise_for_status()
-        wait_for_indexing(f"{demo}/api/v1/collections/{COLLECTION}/documents")
+        client.post(f"{path}/documents", files=files).raise_for_status()
+        wait_for_indexing(f"{path}/documents")
         yield client
-        client.delete(f"/collections/{COLLECTION}")
 
 
 def path_of(papers: httpx.Client, source: str) -> str:
@@ -407,15 +408,12 @@ def tabled(demo: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]
     for cells in (("year", "level"), (1953, 4.1), (2015, 4.83)):
         book.worksheets[0].append(cells)
     book.save(str(folder / "levels.xltx"))
-    path = f"{demo}/api/v1/collections/tabled"
-    with httpx.Client(headers={"Origin": demo}) as client:
-        client.post(f"{demo}/api/v1/collections", json={"name": "tabled"}).raise_for_status()
+    with new_collection(demo, "tabled") as path:
         files = [("files", (name, text.encode())) for name, text in KEPT.items()]
         files += [("files", (file.name, file.read_bytes())) for file in folder.iterdir()]
-        client.post(f"{path}/documents", files=files).raise_for_status()
+        httpx.post(f"{path}/documents", files=files, timeout=60).raise_for_status()
         wait_for_indexing(f"{path}/documents")
         yield path
-        client.delete(path).raise_for_status()
 
 
 def open_at(page: Page, path: str, name: str, words: str) -> None:

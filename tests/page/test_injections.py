@@ -19,7 +19,7 @@ from playwright.sync_api import Browser, Page, Route, expect
 from adaptive_rag.errors import InputError
 from adaptive_rag.server.folders import normalize_name
 from tests.page.browser import Person, person
-from tests.page.conftest import Model, wait_for_indexing
+from tests.page.conftest import Model, new_collection, wait_for_indexing
 from tests.page.payloads import payloads
 from tests.page.servers import Servers
 from tests.page.states import call
@@ -103,9 +103,8 @@ def watched(modelled: str, browser: Browser) -> Iterator[Watched]:
 def collection(modelled: str, request: pytest.FixtureRequest) -> Iterator[str]:
     """Make a collection for one test, and delete it with all that is in it."""
     name = request.node.name.replace("_", "-")
-    send(modelled, "POST", "/collections", json={"name": name}).raise_for_status()
-    yield name
-    send(modelled, "DELETE", f"/collections/{name}").raise_for_status()
+    with new_collection(modelled, name):
+        yield name
 
 
 def send(address: str, method: str, path: str, **options: Any) -> httpx.Response:

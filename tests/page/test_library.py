@@ -13,7 +13,7 @@ import httpx
 import pytest
 from playwright.sync_api import Page, Route, expect
 
-from tests.page.conftest import Visit, sign_in, wait_for_indexing
+from tests.page.conftest import Visit, new_collection, sign_in, wait_for_indexing
 from tests.page.servers import Servers
 
 FERRY = b"# Ferry\n\nThe ferry to Grauholm leaves at 7:45 from the east quay.\n"
@@ -23,9 +23,8 @@ FERRY = b"# Ferry\n\nThe ferry to Grauholm leaves at 7:45 from the east quay.\n"
 def collection(demo: str, request: pytest.FixtureRequest) -> Iterator[str]:
     """Make a collection for one test, and delete it at its end."""
     name = re.sub(r"\W", "-", request.node.name)[:90]
-    httpx.post(f"{demo}/api/v1/collections", json={"name": name}).raise_for_status()
-    yield name
-    httpx.delete(f"{demo}/api/v1/collections/{name}")
+    with new_collection(demo, name):
+        yield name
 
 
 def rows(page: Page) -> Any:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from contextlib import ExitStack
+from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import httpx
 import pytest
 from playwright.sync_api import Locator, Page, Route, expect
 
-from tests.page.conftest import PASSWORD, Visit, sign_in
+from tests.page.conftest import PASSWORD, Visit, new_collection, sign_in
 from tests.page.test_library import drop
 
 
@@ -36,20 +36,19 @@ def test_the_page_begins_anew_when_another_person_signed_in(team: str, visit: Vi
 
 
 def test_what_changed_elsewhere_is_shown_when_somebody_returns(demo: str, visit: Visit) -> None:
-    with visit(demo) as somebody, httpx.Client(base_url=f"{demo}/api/v1") as elsewhere:
+    with visit(demo) as somebody:
         page = somebody.open("#/library")
         expect(page.get_by_role("link", name="samples")).to_be_visible()
-        elsewhere.post("/collections", json={"name": "elsewhere"}).raise_for_status()
-        page.evaluate("window.dispatchEvent(new Event('focus'))")
-        expect(page.get_by_role("link", name="elsewhere")).to_be_visible()
-        elsewhere.delete("/collections/elsewhere").raise_for_status()
+        with new_collection(demo, "elsewhere"):
+            page.evaluate("window.dispatchEvent(new Event('focus'))")
+            expect(page.get_by_role("link", name="elsewhere")).to_be_visible()
 
 
 def test_a_change_that_failed_is_not_shown_as_made(team: str, visit: Visit) -> None:
     with visit(team) as somebody:
         sign_in(somebody.page, team, "ada")
         thread = add_thread(somebody.page, team, "tides", "When is high water?")
-        refuse = {"status": 503, "json": {"detail": "Later."}}
+        refuse: dict[str, Any] = {"status": 503, "json": {"detail": "Later."}}
         for path, field, stored in (
             (f"threads/{thread}", "Who may read it", "people"),
             ("library/tides/members", "Role of wim", "writer"),
@@ -130,9 +129,7 @@ def test_a_notice_waits_for_who_is_at_it_and_its_row_stays_away(demo: str, visit
 def test_a_file_dropped_on_ask_goes_to_the_chosen_collection_and_elsewhere_nowhere(
     demo: str, visit: Visit
 ) -> None:
-    with visit(demo) as somebody, ExitStack() as at_the_end:
-        httpx.post(f"{demo}/api/v1/collections", json={"name": "dropped"}).raise_for_status()
-        at_the_end.callback(httpx.delete, f"{demo}/api/v1/collections/dropped")
+    with new_collection(demo, "dropped"), visit(demo) as somebody:
         page = somebody.open("#/library/dropped")
         expect(page.get_by_role("heading", name="dropped")).to_be_visible()
         page.get_by_role("link", name="Threads").click()

@@ -3,7 +3,6 @@
 import json
 import re
 import threading
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import get_args
 
@@ -16,27 +15,10 @@ from adaptive_rag.server.audit import SIGNED_IN
 from adaptive_rag.server.problems import ProblemType
 from adaptive_rag.text.languages import load_words
 from tests.page.browser import Person
-from tests.page.conftest import PASSWORD, Visit, sign_in
+from tests.page.conftest import PASSWORD, Visit, new_collection, sign_in
 from tests.page.servers import Servers
 from tests.page.states import call
 from tests.server.test_oidc import SmallProvider, settings_of
-
-Made = Callable[..., str]
-
-
-@pytest.fixture
-def collection(demo: str) -> Iterator[Made]:
-    """Return what makes a collection of the test's own on the demo's server."""
-    url, names = f"{demo}/api/v1/collections", list[str]()
-
-    def make(name: str, **given: object) -> str:
-        names.append(name)
-        httpx.post(url, json={"name": name, **given}).raise_for_status()
-        return name
-
-    yield make
-    for name in names:
-        httpx.delete(f"{url}/{name}").raise_for_status()
 
 
 def fill_sign_in(page: Page, name: str, password: str = PASSWORD) -> None:
@@ -74,9 +56,8 @@ def test_the_first_minute_offers_a_question_of_each_type_and_a_click_asks_it(
 
 
 @pytest.mark.nightly
-def test_a_collection_without_documents_says_what_to_do(demo: str, visit: Visit, collection: Made) -> None:
-    collection("bare", description="Nothing yet")
-    with visit(demo, language="de", width="phone") as somebody:
+def test_a_collection_without_documents_says_what_to_do(demo: str, visit: Visit) -> None:
+    with new_collection(demo, "bare"), visit(demo, language="de", width="phone") as somebody:
         somebody.page.add_init_script("localStorage.setItem('adaptive-rag.collection', 'bare')")
         page = somebody.open()
         expect(page.get_by_text("bare enthält noch keine Dokumente")).to_be_visible()
@@ -86,13 +67,11 @@ def test_a_collection_without_documents_says_what_to_do(demo: str, visit: Visit,
 
 @pytest.mark.nightly
 def test_threads_are_found_renamed_exported_and_deleted_with_undo(
-    demo: str, visit: Visit, collection: Made, screenshots: Path
+    demo: str, visit: Visit, screenshots: Path
 ) -> None:
-    url = f"{demo}/api/v1"
-    name = collection("storms")
-    for title in ("Storm of 1953", "Storm of 1962", "Ferries"):
-        httpx.post(f"{url}/collections/{name}/threads", json={"title": title}).raise_for_status()
-    with visit(demo) as somebody:
+    with new_collection(demo, "storms") as path, visit(demo) as somebody:
+        for title in ("Storm of 1953", "Storm of 1962", "Ferries"):
+            httpx.post(f"{path}/threads", json={"title": title}).raise_for_status()
         page = somebody.open("#/threads")
         expect(page.get_by_role("heading", name="Today")).to_be_visible()
         page.screenshot(path=screenshots / "threads-of-today.png")

@@ -116,3 +116,19 @@ def test_a_turn_that_could_not_be_deleted_stays_in_the_history(demo: str, visit:
         kept = httpx.get(f"{demo}/api/v1/threads/{thread}").json()["turns"]
         assert [turn["question"] for turn in kept] == [WALL, LEVEL, VIEWS]
         somebody.errors.clear()  # the browser itself notes the refusal
+
+
+@pytest.mark.nightly
+def test_a_day_is_named_once_while_a_search_is_loading(demo: str, visit: Visit) -> None:
+    with visit(demo) as somebody:
+        page = somebody.open("#/threads")
+        for title in ("Storm of 1953", "Storm of 1962"):
+            add_thread(page, demo, "samples", title)
+        page.reload()
+        today = page.get_by_role("heading", name="Today")
+        expect(today).to_have_count(1)
+        page.route("**/threads?search=storm&*", lambda route: None)  # never answered
+        with page.expect_request("**/threads?search=storm&*"):
+            page.get_by_label("Search conversations").fill("storm")
+        page.wait_for_timeout(300)
+        expect(today).to_have_count(1)

@@ -71,7 +71,7 @@ function deleteNote(path, { id }) {
 
 /**
  * Show a button that writes a note on the selected words, or else on the cited ones.
- * @param {{ path: string, source: string, box: () => HTMLElement, cited: () => TextRange | null, onNothing: () => void }} props
+ * @param {{ path: string, source: string, box: () => HTMLElement, cited: () => TextRange | null, onNothing?: () => void }} props
  *   `box` returns the element in which words can be selected; `onNothing` is called if there are no words
  */
 export function AddNote({ path, source, box, cited, onNothing }) {
@@ -85,7 +85,7 @@ export function AddNote({ path, source, box, cited, onNothing }) {
     selection.current = null;
     if (words) return writeNote(path, source, words);
     notify(t("note_how"));
-    onNothing();
+    onNothing?.();
   };
   return html`<button class="quiet small" onPointerDown=${storeSelection} onClick=${onAdd}>${t("note_add")}</button>`;
 }

@@ -107,7 +107,7 @@ export function PdfView({ path, source, cited, onBroken }) {
       <button class="quiet" aria-label=${t("document_smaller")} disabled=${!pdf || zoom === ZOOMS[0]} onClick=${() => zoomBy(-1)}>−</button>
       <button class="quiet small" aria-label=${t("document_fit")} disabled=${!pdf || zoom === 1} onClick=${() => zoomBy(ZOOMS.indexOf(1) - ZOOMS.indexOf(zoom))}>${Math.round(zoom * 100)} %</button>
       <button class="quiet" aria-label=${t("document_larger")} disabled=${!pdf || zoom === ZOOMS.at(-1)} onClick=${() => zoomBy(1)}>+</button>
-      <${AddNote} path=${path} source=${source} box=${() => frame.current} cited=${citedWords} onNothing=${() => {}} />
+      <${AddNote} path=${path} source=${source} box=${() => frame.current} cited=${citedWords} />
       <${Notes} path=${path} source=${source} documentNotes=${documentNotes} onChoose=${openNote} />
     </div>
     ${isMissing && html`<p class="pane-note small" role="status">${t("document_not_marked")}</p>`}
