@@ -296,7 +296,7 @@ def test_hostile_example_questions(watched: Watched) -> None:
         "description": PAYLOADS[0],
         "examples": shown,
         "role": "admin",
-        "may": ["write"],
+        "may": ["ask", "write"],
     }
     collection |= {"documents": 5, "chunks": 9, "bytes": 9, "created": "2026-05-04T10:00:00Z"}
     _list_instead(watched.page, "collections", [collection])
@@ -423,12 +423,12 @@ def test_hostile_titles_of_threads(watched: Watched, modelled: str, collection: 
 def test_hostile_excerpts_of_threads_and_names_of_who_shares_them(watched: Watched) -> None:
     moment = dict.fromkeys(("created", "updated"), "2026-05-04T10:00:00Z")
     shown = [
-        {"id": f"{number}", "title": text, "collection": OPEN, "shared_by": text, "is_shared": True, **moment}
-        | {"found": {"turn": text, "excerpt": [{"text": text, "is_match": True}]}}
+        {"id": f"{number}", "title": text, "collections": [OPEN], "shared_by": text, "is_shared": True}
+        | {"found": {"turn": text, "excerpt": [{"text": text, "is_match": True}]}, **moment}
         for number, text in enumerate(PAYLOADS)
     ]
     _list_instead(watched.page, "threads", shown)
-    thread = shown[0] | {"turns": [], "collection": PAYLOADS[1]}
+    thread = shown[0] | {"turns": [], "collections": [PAYLOADS[1]]}
     watched.page.route("**/api/v1/threads/0", lambda route: route.fulfill(json=thread))
     people = [{"name": text, "since": moment["created"]} for text in PAYLOADS]
     sharing = {"open_to": "people", "people": people}

@@ -231,7 +231,7 @@ def test_a_token_is_shown_once_and_revoked_after_a_question(
         page.get_by_label("What it is for").fill("nightly report")
         page.get_by_label("Expires").select_option("")
         page.get_by_role("button", name="Make a token").click()
-        secret = page.get_by_label("Token “nightly report”.").input_value()
+        secret = page.get_by_label("Token “nightly report” created.").input_value()
         page.screenshot(path=screenshots / "token.png")
         headers = {"Authorization": f"Bearer {secret}"}
         assert httpx.get(f"{team}/api/v1/me", headers=headers).json()["role"] == "reader"
