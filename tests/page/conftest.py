@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -99,6 +100,26 @@ def sign_in(page: Page, address: str, name: str) -> None:
         headers={"Origin": address},
         fail_on_status_code=True,
     )
+
+
+@contextmanager
+def new_collection(address: str, name: str) -> Iterator[str]:
+    """Make a collection, yield its address in the API, and delete it."""
+    collections = f"{address}/api/v1/collections"
+    httpx.post(collections, json={"name": name}, headers={"Origin": address}).raise_for_status()
+    try:
+        yield f"{collections}/{name}"
+    finally:
+        httpx.delete(f"{collections}/{name}", headers={"Origin": address}).raise_for_status()
+
+
+def wait_for_indexing(documents: str) -> None:
+    """Wait until no document of a collection waits any more; `documents` is the address of its list."""
+    for _ in range(1800):
+        if not httpx.get(documents, params={"state": "waiting", "limit": 1}, timeout=60).json()["total"]:
+            return
+        time.sleep(0.1)
+    pytest.fail("documents are still waiting")
 
 
 # Of a module: while it is open, an event loop runs, and the tests of other modules start their own.

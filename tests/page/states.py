@@ -137,12 +137,10 @@ def _states_of_answers(page: Page) -> Iterator[str]:
     for name, parts, decisions in (("weak", [closest, text], []), ("unheld", [text], [unsupported])):
         answer = {"parts": parts, "citations": [], "query_type": "factual", "abstained": False}
         answer |= {"documents": [], "grounding": 0.5, "trace": [{"decisions": decisions}]}
-        body = f"event: answer\ndata: {json.dumps(answer)}\n\n"
-        _answer(page, body)
+        reply(page, "answer", answer)
         ask(page, QUESTIONS["factual"])
         yield f"ask-{name}"
-    busy = json.dumps({"status": 503, "title": "The model is busy."})
-    _answer(page, f"event: problem\ndata: {busy}\n\n")
+    reply(page, "problem", {"status": 503, "title": "The model is busy."})
     ask(page, QUESTIONS["factual"])
     yield "ask-failed"
     page.route("**/ask/events", lambda route: None, times=1)  # never answered
@@ -155,13 +153,11 @@ def _states_of_answers(page: Page) -> Iterator[str]:
     call(page, "ask/conversation.js", "beginConversation")
 
 
-def _answer(page: Page, events: str) -> None:
-    """Answer the next question with these events."""
-    page.route(
-        "**/ask/events",
-        lambda route: route.fulfill(content_type="text/event-stream", body=events),
-        times=1,
-    )
+def reply(page: Page, event: str, data: dict[str, Any]) -> None:
+    """Let the next question have this event alone."""
+    body = f"event: {event}\ndata: {json.dumps(data)}\n\n"
+    fulfill: dict[str, Any] = {"content_type": "text/event-stream", "body": body}
+    page.route("**/ask/events", lambda route: route.fulfill(**fulfill), times=1)
 
 
 def _states_of_the_library(somebody: Person) -> Iterator[str]:

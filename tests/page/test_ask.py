@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,8 +13,8 @@ from playwright.sync_api import Locator, Page, Route, expect
 
 from adaptive_rag.text.phrases import link_markers, parts_of, say_heading
 from benchmarks.chat_server import quote_passages, say_sensibly
-from tests.page.conftest import Model, Visit
-from tests.page.states import call
+from tests.page.conftest import Model, Visit, new_collection
+from tests.page.states import call, reply
 
 LEVEL = "What is the highest water level ever recorded at Pellhythe?"
 VIEWS = "What are the different views on raising the sea wall?"
@@ -118,11 +117,10 @@ def test_the_server_says_whose_answers_show_views_and_use_a_situation(demo: str,
 
     answer = {"query_type": "factual", "abstained": False, "documents": [], "citations": [], "trace": []}
     answer["parts"] = parts_of([say_heading("side_against"), "\n\nThe wall costs too much."], [])
-    body = f"event: answer\ndata: {json.dumps(answer)}\n\n"
     with visit(demo) as somebody:
         page = somebody.page
         page.route("**/strategies", exchange)
-        page.route("**/ask/events", lambda route: route.fulfill(content_type="text/event-stream", body=body))
+        reply(page, "answer", answer)
         somebody.open("#/ask")
         call(page, "ask/conversation.js", "ask", "samples", LEVEL, {"userContext": TENANT})
         turn = page.get_by_role("article")
@@ -152,10 +150,9 @@ def test_weak_evidence_and_what_was_read_from_a_scan_are_said(demo: str, visit: 
     parts: list[Any] = [closest, {"text": "\nOf 1968. "}, {"text": "[1]", "citation": 0}]
     answer = {"parts": parts, "citations": [citation], "query_type": "factual"}
     answer |= {"abstained": False, "documents": [], "grounding": 1, "trace": []}
-    body = f"event: answer\ndata: {json.dumps(answer)}\n\n"
     with visit(demo) as somebody:
         page = somebody.open()
-        page.route("**/ask/events", lambda route: route.fulfill(content_type="text/event-stream", body=body))
+        reply(page, "answer", answer)
         turn = ask(page, LEVEL)
         expect(turn).to_contain_text("The documents may not say this outright.")
         turn.get_by_role("button", name="Source 1: wall.pdf, page 2").hover()
@@ -228,10 +225,9 @@ def test_a_table_code_and_a_formula_are_drawn_and_a_mark_in_a_cell_opens_its_quo
 ) -> None:
     found = httpx.post(f"{demo}/api/v1/collections/samples/ask", json={"question": LEVEL}, timeout=30).json()
     parts = parts_of(link_markers(TABLE, found["citations"]), found["citations"])
-    body = f"event: answer\ndata: {json.dumps(found | {'parts': parts})}\n\n"
     with visit(demo) as somebody:
         page = somebody.open()
-        page.route("**/ask/events", lambda route: route.fulfill(content_type="text/event-stream", body=body))
+        reply(page, "answer", found | {"parts": parts})
         turn = ask(page, LEVEL)
         expect(turn.locator("pre")).to_have_text("first = levels[1]\n")
         expect(turn.locator("math msub")).to_have_count(1)
@@ -250,10 +246,9 @@ def test_headings_of_an_answer_are_drawn_and_paragraphs_run_in_their_direction(
     found = httpx.post(f"{demo}/api/v1/collections/samples/ask", json={"question": LEVEL}, timeout=30).json()
     text = "### 1. **Costs** [1]\n\nThey rise [1].\n\nשלום."
     parts = parts_of(link_markers(text, found["citations"]), found["citations"])
-    body = f"event: answer\ndata: {json.dumps(found | {'parts': parts})}\n\n"
     with visit(demo) as somebody:
         page = somebody.open()
-        page.route("**/ask/events", lambda route: route.fulfill(content_type="text/event-stream", body=body))
+        reply(page, "answer", found | {"parts": parts})
         turn = ask(page, LEVEL)
         heading = turn.get_by_role("heading", level=3)
         expect(heading).to_have_text(re.compile(r"^1\. Costs\s*1$"))
@@ -314,17 +309,12 @@ def test_a_question_that_is_sent_while_its_thread_is_loaded_is_asked_in_it(demo:
 
 @pytest.mark.nightly
 def test_where_there_are_several_collections_one_is_chosen(inventing: str, visit: Visit) -> None:
-    api = f"{inventing}/api/v1/collections"
-    httpx.post(api, json={"name": "another"}, headers={"Origin": inventing}).raise_for_status()
-    try:
-        with visit(inventing, language="de") as somebody:
-            page = somebody.open()
-            choice = page.get_by_label("Sammlung")
-            choice.select_option("another")
-            page.reload()
-            expect(choice).to_have_value("another")
-    finally:
-        httpx.delete(f"{api}/another", headers={"Origin": inventing}).raise_for_status()
+    with new_collection(inventing, "another"), visit(inventing, language="de") as somebody:
+        page = somebody.open()
+        choice = page.get_by_label("Sammlung")
+        choice.select_option("another")
+        page.reload()
+        expect(choice).to_have_value("another")
 
 
 @pytest.mark.nightly

@@ -10,9 +10,10 @@ import httpx
 import pytest
 from playwright.sync_api import Page, Route, expect
 
-from tests.page.conftest import Visit
+from tests.page.conftest import Visit, new_collection, wait_for_indexing
 from tests.page.states import call
 from tests.page.test_ask import FOOTBALL, LEVEL, VIEWS, ask
+from tests.page.test_mended import add_thread
 
 WALL = "How long is the Long Wall and how high is its crest?"
 WELCOME = "Ask your documents"
@@ -30,10 +31,8 @@ def threads(address: str) -> list[dict[str, Any]]:
 @pytest.fixture
 def other(demo: str) -> Iterator[str]:
     """Add an empty collection beside the samples."""
-    path = f"{demo}/api/v1/collections"
-    httpx.post(path, json={"name": "tides"}, headers={"Origin": demo}).raise_for_status()
-    yield "tides"
-    httpx.delete(f"{path}/tides", headers={"Origin": demo}).raise_for_status()
+    with new_collection(demo, "tides"):
+        yield "tides"
 
 
 def test_the_way_back_leads_from_an_answer_to_the_welcome_and_forth_again(demo: str, visit: Visit) -> None:
@@ -47,12 +46,14 @@ def test_the_way_back_leads_from_an_answer_to_the_welcome_and_forth_again(demo: 
         expect(page.get_by_role("article")).to_contain_text("4.83 metres")
 
 
-def test_a_turn_that_another_tab_added_is_shown_with_the_next_answer(demo: str, visit: Visit) -> None:
+def test_turns_that_another_tab_added_or_deleted_come_and_go_with_the_next_answer(
+    demo: str, visit: Visit
+) -> None:
     with visit(demo) as somebody:
         page = somebody.open("#/ask")
         ask(page, LEVEL)
-        path = f"{demo}/api/v1/threads/{threads(demo)[0]['id']}/ask"
-        httpx.post(path, json={"question": WALL}, timeout=60).raise_for_status()
+        path = f"{demo}/api/v1/threads/{threads(demo)[0]['id']}"
+        httpx.post(f"{path}/ask", json={"question": WALL}, timeout=60).raise_for_status()
         expect(page.get_by_role("article")).to_have_count(1)
         field = page.get_by_label("Ask a question")
         field.fill(FOOTBALL)
@@ -60,6 +61,14 @@ def test_a_turn_that_another_tab_added_is_shown_with_the_next_answer(demo: str, 
         questions = page.locator("article h2")
         expect(questions).to_have_text([LEVEL, WALL, FOOTBALL])
         expect(page.get_by_role("article").nth(1)).to_contain_text("5.10")
+        first = httpx.get(path).json()["turns"][0]["id"]
+        httpx.delete(f"{path}/turns/{first}").raise_for_status()
+        for expected in ([WALL, FOOTBALL, VIEWS], [WALL, FOOTBALL, VIEWS, LEVEL]):
+            field.fill(expected[-1])
+            field.press("Enter")
+            expect(questions).to_have_text(expected)
+        expect(page.get_by_role("article").last).to_have_attribute("aria-busy", "false")
+        assert [turn["question"] for turn in httpx.get(path).json()["turns"]] == expected
 
 
 @pytest.mark.few(1)
@@ -125,6 +134,41 @@ def test_a_first_question_that_is_stopped_while_it_is_answered_leaves_no_thread(
         with page.expect_response(lambda answer: answer.request.method == "DELETE"):
             page.keyboard.press("Escape")
         assert len(threads(demo)) == before
+
+
+# The stream of an answer stays open until the page leaves it.
+_HOLD_STREAMS = """
+const send = window.fetch;
+window.fetch = async (address, options) => {
+  const answer = await send(address, options);
+  if (!String(address).endsWith("/ask/events")) return answer;
+  const events = new Uint8Array(await answer.arrayBuffer());
+  const start = (stream) => {
+    stream.enqueue(events);
+    options.signal.addEventListener("abort", () => stream.error(options.signal.reason));
+  };
+  return new Response(new ReadableStream({ start }));
+};
+"""
+
+
+def test_a_first_answer_that_is_left_before_its_stream_ends_is_kept(demo: str, visit: Visit) -> None:
+    with visit(demo) as somebody:
+        somebody.page.add_init_script(_HOLD_STREAMS)
+        page = somebody.open("#/ask")
+        ask(page, LEVEL)
+        thread = page.url.rpartition("=")[2]
+        page.get_by_role("button", name="New conversation").click()
+        ask(page, WALL)  # a deletion would have been sent before it
+        [turn] = httpx.get(f"{demo}/api/v1/threads/{thread}").json()["turns"]
+        assert turn["question"] == LEVEL
+
+
+def test_a_thread_without_questions_shows_the_welcome(demo: str, visit: Visit) -> None:
+    with visit(demo) as somebody:
+        thread = add_thread(somebody.page, demo, "samples", "All were deleted")
+        page = somebody.open(f"#/ask?thread={thread}")
+        expect(page.get_by_role("heading", name=WELCOME)).to_be_visible()
 
 
 def test_an_edited_question_is_asked_in_its_place_and_what_followed_is_kept(demo: str, visit: Visit) -> None:
@@ -275,18 +319,15 @@ def test_documents_chosen_in_the_library_are_asked_alone_and_kept_with_the_conve
 @pytest.fixture(scope="module")
 def pier(demo: str) -> Iterator[str]:
     """Make a collection with folders and fields, whose sailings differ by year."""
-    with httpx.Client(base_url=f"{demo}/api/v1", timeout=30) as api:
-        api.post("/collections", json={"name": "pier"}).raise_for_status()
+    with new_collection(demo, "pier") as path:
         files = [
             ("files", (f"sailings/20{year}/ferry-{number}.md", SAILING.format(year=year, number=number)))
             for year in (23, 24)
             for number in range(3)
         ]
-        api.post("/collections/pier/documents", files=files).raise_for_status()
-        while api.get("/collections/pier/documents?state=waiting").json()["total"]:
-            pass
+        httpx.post(f"{path}/documents", files=files, timeout=30).raise_for_status()
+        wait_for_indexing(f"{path}/documents")
         yield "pier"
-        api.delete("/collections/pier").raise_for_status()
 
 
 def test_a_folder_a_condition_and_a_second_collection_are_asked_and_found_again_elsewhere(

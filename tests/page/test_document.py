@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -16,8 +15,8 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.page.browser import Person
-from tests.page.conftest import Visit
-from tests.page.states import ask
+from tests.page.conftest import Visit, new_collection, wait_for_indexing
+from tests.page.states import ask, call
 
 COLLECTION = "papers"
 
@@ -106,19 +105,14 @@ FILES: dict[str, bytes] = {
 @pytest.fixture(scope="module")
 def papers(demo: str) -> Iterator[httpx.Client]:
     """Index documents of many kinds in a collection of their own."""
-    with httpx.Client(base_url=f"{demo}/api/v1", timeout=60) as client:
-        client.post("/collections", json={"name": COLLECTION}).raise_for_status()
+    with (
+        new_collection(demo, COLLECTION) as path,
+        httpx.Client(base_url=f"{demo}/api/v1", timeout=60) as client,
+    ):
         files = [("files", each) for each in FILES.items()]
-        client.post(f"/collections/{COLLECTION}/documents", files=files).raise_for_status()
-        for _ in range(1800):
-            listed = client.get(f"/collections/{COLLECTION}/documents", params={"state": "waiting"}).json()
-            if not listed["total"]:
-                break
-            time.sleep(0.1)
-        else:
-            pytest.fail(f"{listed['total']} documents are waiting still: {listed['items']}")
+        client.post(f"{path}/documents", files=files).raise_for_status()
+        wait_for_indexing(f"{path}/documents")
         yield client
-        client.delete(f"/collections/{COLLECTION}")
 
 
 def path_of(papers: httpx.Client, source: str) -> str:
@@ -267,7 +261,10 @@ def test_the_outline_leads_to_a_section(demo: str, visit: Visit, papers: httpx.C
         page.get_by_role("button", name="Bells").click()
         expect(page.get_by_role("heading", name="Bells")).to_be_in_viewport()
         page.get_by_role("button", name="Show passages").click()
-        expect(page.locator(".passage[data-number='1']")).to_be_visible()
+        passage = page.locator(".passage[data-number='1']")
+        expect(passage).to_have_accessible_name("Write a note on passage 1")
+        call(page, "core/texts.js", "setLanguage", "de")
+        expect(passage).not_to_have_accessible_name("Write a note on passage 1")
 
 
 def test_rectangles_lie_over_the_cited_words_of_a_pdf(demo: str, visit: Visit, papers: httpx.Client) -> None:
@@ -411,16 +408,12 @@ def tabled(demo: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]
     for cells in (("year", "level"), (1953, 4.1), (2015, 4.83)):
         book.worksheets[0].append(cells)
     book.save(str(folder / "levels.xltx"))
-    path = f"{demo}/api/v1/collections/tabled"
-    with httpx.Client(headers={"Origin": demo}) as client:
-        client.post(f"{demo}/api/v1/collections", json={"name": "tabled"}).raise_for_status()
+    with new_collection(demo, "tabled") as path:
         files = [("files", (name, text.encode())) for name, text in KEPT.items()]
         files += [("files", (file.name, file.read_bytes())) for file in folder.iterdir()]
-        client.post(f"{path}/documents", files=files).raise_for_status()
-        while client.get(f"{path}/documents?state=indexed").json()["total"] < len(files):
-            time.sleep(0.1)
+        httpx.post(f"{path}/documents", files=files, timeout=60).raise_for_status()
+        wait_for_indexing(f"{path}/documents")
         yield path
-        client.delete(path).raise_for_status()
 
 
 def open_at(page: Page, path: str, name: str, words: str) -> None:

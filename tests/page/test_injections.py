@@ -4,7 +4,6 @@ What a door refuses never reaches the page; docs/page.md has both counts of each
 """
 
 import json
-import time
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -20,7 +19,7 @@ from playwright.sync_api import Browser, Page, Route, expect
 from adaptive_rag.errors import InputError
 from adaptive_rag.server.folders import normalize_name
 from tests.page.browser import Person, person
-from tests.page.conftest import Model
+from tests.page.conftest import Model, new_collection, wait_for_indexing
 from tests.page.payloads import payloads
 from tests.page.servers import Servers
 from tests.page.states import call
@@ -104,9 +103,8 @@ def watched(modelled: str, browser: Browser) -> Iterator[Watched]:
 def collection(modelled: str, request: pytest.FixtureRequest) -> Iterator[str]:
     """Make a collection for one test, and delete it with all that is in it."""
     name = request.node.name.replace("_", "-")
-    send(modelled, "POST", "/collections", json={"name": name}).raise_for_status()
-    yield name
-    send(modelled, "DELETE", f"/collections/{name}").raise_for_status()
+    with new_collection(modelled, name):
+        yield name
 
 
 def send(address: str, method: str, path: str, **options: Any) -> httpx.Response:
@@ -236,7 +234,7 @@ def test_hostile_documents_their_headings_and_file_names(
     assert count(refused) == (0, 30)
     sent = send(modelled, "POST", place, files=files).json()["documents"]
     assert len(sent) == len(PAYLOADS)
-    _wait_for_jobs(modelled, place)
+    wait_for_indexing(f"{modelled}/api/v1{place}")
     watched.open(f"#/library/{collection}")
     watched.check()
     for row in sent[::11]:
@@ -247,14 +245,6 @@ def test_hostile_documents_their_headings_and_file_names(
         call(watched.page, "document/opened.js", "openDocument", collection, cited)
         watched.page.get_by_role("complementary").wait_for()
         watched.check()
-
-
-def _wait_for_jobs(address: str, place: str) -> None:
-    for _ in range(600):
-        if not send(address, "GET", f"{place}?state=waiting&limit=1").json()["total"]:
-            return
-        time.sleep(0.1)
-    pytest.fail("documents are still waiting")
 
 
 @pytest.mark.nightly
@@ -306,7 +296,7 @@ def test_hostile_example_questions(watched: Watched) -> None:
         "description": PAYLOADS[0],
         "examples": shown,
         "role": "admin",
-        "may": ["write"],
+        "may": ["ask", "write"],
     }
     collection |= {"documents": 5, "chunks": 9, "bytes": 9, "created": "2026-05-04T10:00:00Z"}
     _list_instead(watched.page, "collections", [collection])
@@ -388,7 +378,7 @@ def test_a_hostile_pdf(watched: Watched, modelled: str, collection: str) -> None
         content = made.tobytes()
     place = f"/collections/{collection}/documents"
     send(modelled, "POST", place, files={"files": ("hostile.pdf", content)}).raise_for_status()
-    _wait_for_jobs(modelled, place)
+    wait_for_indexing(f"{modelled}/api/v1{place}")
     cited = {"source": "hostile.pdf", "start": 0, "end": 20, "quote": PAYLOADS[0], "page": 1}
     watched.open("#/ask")
     call(watched.page, "document/opened.js", "openDocument", collection, cited)
@@ -433,12 +423,12 @@ def test_hostile_titles_of_threads(watched: Watched, modelled: str, collection: 
 def test_hostile_excerpts_of_threads_and_names_of_who_shares_them(watched: Watched) -> None:
     moment = dict.fromkeys(("created", "updated"), "2026-05-04T10:00:00Z")
     shown = [
-        {"id": f"{number}", "title": text, "collection": OPEN, "shared_by": text, "is_shared": True, **moment}
-        | {"found": {"turn": text, "excerpt": [{"text": text, "is_match": True}]}}
+        {"id": f"{number}", "title": text, "collections": [OPEN], "shared_by": text, "is_shared": True}
+        | {"found": {"turn": text, "excerpt": [{"text": text, "is_match": True}]}, **moment}
         for number, text in enumerate(PAYLOADS)
     ]
     _list_instead(watched.page, "threads", shown)
-    thread = shown[0] | {"turns": [], "collection": PAYLOADS[1]}
+    thread = shown[0] | {"turns": [], "collections": [PAYLOADS[1]]}
     watched.page.route("**/api/v1/threads/0", lambda route: route.fulfill(json=thread))
     people = [{"name": text, "since": moment["created"]} for text in PAYLOADS]
     sharing = {"open_to": "people", "people": people}

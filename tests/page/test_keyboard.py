@@ -10,7 +10,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from benchmarks.chat_server import ChatServer
 from tests.page.browser import Person
-from tests.page.conftest import Visit, sign_in
+from tests.page.conftest import Visit, sign_in, wait_for_indexing
 from tests.page.states import QUESTIONS
 from tests.page.test_mended import add_thread
 
@@ -91,8 +91,7 @@ def test_a_folder_and_a_condition_are_chosen(demo: str, api: httpx.Client, visit
         for number in range(3)
     ]
     api.post("/collections/walls/documents", files=files).raise_for_status()
-    while api.get("/collections/walls/documents?state=waiting").json()["total"]:
-        pass
+    wait_for_indexing(f"{demo}/api/v1/collections/walls/documents")
     with visit(demo) as somebody:
         page = somebody.open("#/library/walls")
         reach(page, page.get_by_label("Select notes", exact=True))
@@ -146,6 +145,8 @@ def test_an_answer_is_stopped(demo: str, visit: Visit) -> None:
         field = page.get_by_label("Ask a question")
         write(page, field, QUESTIONS["factual"])
         page.keyboard.press("Enter")
+        # Escape of an input method ends the word that is being composed.
+        field.dispatch_event("keydown", {"key": "Escape", "isComposing": True})
         press(page, page.get_by_role("button", name="Stop"))
         expect(page.get_by_role("article")).to_contain_text("Stopped.")
         expect(field).to_be_focused()

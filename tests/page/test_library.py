@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,7 @@ import httpx
 import pytest
 from playwright.sync_api import Page, Route, expect
 
-from tests.page.conftest import Visit, sign_in
+from tests.page.conftest import Visit, new_collection, sign_in, wait_for_indexing
 from tests.page.servers import Servers
 
 FERRY = b"# Ferry\n\nThe ferry to Grauholm leaves at 7:45 from the east quay.\n"
@@ -24,9 +23,8 @@ FERRY = b"# Ferry\n\nThe ferry to Grauholm leaves at 7:45 from the east quay.\n"
 def collection(demo: str, request: pytest.FixtureRequest) -> Iterator[str]:
     """Make a collection for one test, and delete it at its end."""
     name = re.sub(r"\W", "-", request.node.name)[:90]
-    httpx.post(f"{demo}/api/v1/collections", json={"name": name}).raise_for_status()
-    yield name
-    httpx.delete(f"{demo}/api/v1/collections/{name}")
+    with new_collection(demo, name):
+        yield name
 
 
 def rows(page: Page) -> Any:
@@ -91,8 +89,7 @@ def test_a_collection_that_nobody_described_offers_questions_of_its_headings(
         "# Ferry\n\nIt runs all year.\n\n## Fares\n\nAdults pay two pounds. Dogs travel free, children too."
     )
     httpx.post(f"{path}/documents", files={"files": ("ferry.md", text)}).raise_for_status()
-    while not httpx.get(f"{path}/documents?state=indexed").json()["total"]:
-        time.sleep(0.1)
+    wait_for_indexing(f"{path}/documents")
     suggested = httpx.get(f"{path}/questions").json()
     assert suggested == ["What do the documents say about “Fares”?", "Summarise ferry.md"]
     with visit(demo) as somebody:
@@ -142,6 +139,13 @@ def test_a_form_is_sent_once_and_closes_no_other_dialog(demo: str, visit: Visit,
             held[0].continue_()
         page.wait_for_timeout(300)
         expect(page.get_by_label(f"Type {collection} to confirm")).to_be_visible()
+        page.keyboard.press("Escape")
+        page.get_by_role("button", name="Describe").click()
+        page.get_by_role("button", name="Save").click()
+        page.keyboard.press("Escape")  # what was sent goes on
+        held[1].fulfill(status=503, json={"detail": "Later."})
+        expect(page.get_by_role("alert")).to_contain_text("Later.")
+        somebody.errors.clear()  # the browser itself notes the refusal
 
 
 @pytest.mark.nightly
@@ -402,8 +406,7 @@ def test_the_ask_screen_counts_the_documents_that_are_searched(
     path = f"{demo}/api/v1/collections/{collection}"
     files = [("files", ("ferry.md", "# Ferry\n\nIt runs all year.")), ("files", ("empty.md", " "))]
     httpx.post(f"{path}/documents", files=files).raise_for_status()
-    while httpx.get(f"{path}/documents?state=waiting").json()["total"]:
-        time.sleep(0.1)
+    wait_for_indexing(f"{path}/documents")
     with visit(demo) as somebody:
         page = somebody.open("#/ask")
         page.get_by_label("Collection").select_option(collection)

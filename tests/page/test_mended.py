@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
-from contextlib import ExitStack
+from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import httpx
 import pytest
 from playwright.sync_api import Locator, Page, Route, expect
 
-from tests.page.conftest import PASSWORD, Visit, sign_in
+from tests.page.conftest import PASSWORD, Visit, new_collection, sign_in
+from tests.page.test_library import drop
 
 
 def add_thread(page: Page, address: str, collection: str, title: str) -> str:
@@ -32,6 +33,56 @@ def test_the_page_begins_anew_when_another_person_signed_in(team: str, visit: Vi
         page.evaluate("window.dispatchEvent(new Event('focus'))")
         expect(page.get_by_role("heading", name="wim")).to_be_visible()
         expect(page.get_by_role("heading", name="ben")).to_have_count(0)
+
+
+def test_what_changed_elsewhere_is_shown_when_somebody_returns(demo: str, visit: Visit) -> None:
+    with visit(demo) as somebody:
+        page = somebody.open("#/library")
+        expect(page.get_by_role("link", name="samples")).to_be_visible()
+        with new_collection(demo, "elsewhere"):
+            page.evaluate("window.dispatchEvent(new Event('focus'))")
+            expect(page.get_by_role("link", name="elsewhere")).to_be_visible()
+
+
+def test_a_change_that_failed_is_not_shown_as_made(team: str, visit: Visit) -> None:
+    with visit(team) as somebody:
+        sign_in(somebody.page, team, "ada")
+        thread = add_thread(somebody.page, team, "tides", "When is high water?")
+        refuse: dict[str, Any] = {"status": 503, "json": {"detail": "Later."}}
+        for path, field, stored in (
+            (f"threads/{thread}", "Who may read it", "people"),
+            ("library/tides/members", "Role of wim", "writer"),
+        ):
+            page = somebody.open(f"#/{path}")
+            choice = page.get_by_label(field)
+            expect(choice).to_have_value(stored)
+            page.route("**/api/v1/**", lambda route: route.fulfill(**refuse), times=1)
+            choice.select_option(index=0 if stored == "writer" else 1)
+            expect(page.get_by_role("alert")).to_have_text(re.compile("Later."))
+            expect(choice).to_have_value(stored)
+            page.get_by_role("button", name="Close").click()
+        somebody.errors.clear()  # the browser itself notes the refusals
+
+
+def test_an_address_that_may_not_be_copied_is_selected(team: str, visit: Visit) -> None:
+    with visit(team) as somebody:
+        sign_in(somebody.page, team, "ada")
+        thread = add_thread(somebody.page, team, "tides", "When is high water?")
+        page = somebody.open(f"#/threads/{thread}")
+        page.evaluate("void (navigator.clipboard.writeText = () => Promise.reject(new Error('denied')))")
+        page.get_by_role("button", name="Copy").click()
+        expect(page.get_by_role("status").get_by_text("selected")).to_be_visible()
+
+
+def test_the_latest_answer_can_be_explained_although_the_storage_is_full(demo: str, visit: Visit) -> None:
+    store = """async () => {
+      const { storeDetails, loadDetails } = await import("/page/ask/stored_details.js");
+      const passages = [{ text: "x".repeat(2_000_000) }];
+      for (const id of ["1", "2", "3"]) storeDetails({ thread: "t", id, steps: [], passages });
+      return loadDetails("t", "3").passages?.length;
+    }"""
+    with visit(demo) as somebody:
+        assert somebody.open("#/ask").evaluate(store) == 1
 
 
 @pytest.mark.nightly
@@ -78,24 +129,16 @@ def test_a_notice_waits_for_who_is_at_it_and_its_row_stays_away(demo: str, visit
 def test_a_file_dropped_on_ask_goes_to_the_chosen_collection_and_elsewhere_nowhere(
     demo: str, visit: Visit
 ) -> None:
-    drop = """() => {
-        const data = new DataTransfer();
-        data.items.add(new File(["# Ferry"], "ferry.md"));
-        document.body.dispatchEvent(
-            new DragEvent("drop", { dataTransfer: data, bubbles: true, cancelable: true }));
-    }"""
-    with visit(demo) as somebody, ExitStack() as at_the_end:
-        httpx.post(f"{demo}/api/v1/collections", json={"name": "dropped"}).raise_for_status()
-        at_the_end.callback(httpx.delete, f"{demo}/api/v1/collections/dropped")
+    with new_collection(demo, "dropped"), visit(demo) as somebody:
         page = somebody.open("#/library/dropped")
         expect(page.get_by_role("heading", name="dropped")).to_be_visible()
         page.get_by_role("link", name="Threads").click()
         expect(page.get_by_role("heading", name="Threads")).to_be_visible()
-        page.evaluate(drop)
+        drop(page, "ferry.md")
         expect(page.get_by_text("Drop files on Ask, or in the library")).to_be_visible()
         page.get_by_role("link", name="Ask", exact=True).click()
         expect(page.get_by_label("Ask a question")).to_be_visible()
-        page.evaluate(drop)
+        drop(page, "ferry.md")
         expect(page.get_by_role("article", name="ferry.md")).to_be_visible()
         expect(page.get_by_role("heading", name="dropped")).to_be_visible()
 

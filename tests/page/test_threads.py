@@ -96,3 +96,39 @@ def test_a_question_after_its_thread_was_deleted_begins_another(demo: str, visit
         page.get_by_role("link", name="Ask", exact=True).click()
         ask(page, LEVEL)
         assert questions_of(page) == [LEVEL] and deleted not in page.url
+
+
+@pytest.mark.nightly
+def test_a_turn_that_could_not_be_deleted_stays_in_the_history(demo: str, visit: Visit) -> None:
+    with visit(demo) as somebody:
+        page = somebody.open("#/ask")
+        for question in (WALL, LEVEL):
+            ask(page, question)
+        thread = page.url.rpartition("=")[2]
+        page.route("**/turns/*", lambda route: route.fulfill(status=503, json={"detail": "Later."}))
+        page.get_by_role("button", name=f"Delete: {WALL}").click()
+        expect(page.get_by_role("article")).to_have_count(1)
+        page.get_by_label("Ask a question").fill(VIEWS)
+        page.keyboard.press("Enter")
+        expect(page.locator("article[aria-busy=true]")).to_have_count(0)
+        expect(page.get_by_role("article")).to_have_count(3)
+        assert page.url.endswith(thread)
+        kept = httpx.get(f"{demo}/api/v1/threads/{thread}").json()["turns"]
+        assert [turn["question"] for turn in kept] == [WALL, LEVEL, VIEWS]
+        somebody.errors.clear()  # the browser itself notes the refusal
+
+
+@pytest.mark.nightly
+def test_a_day_is_named_once_while_a_search_is_loading(demo: str, visit: Visit) -> None:
+    with visit(demo) as somebody:
+        page = somebody.open("#/threads")
+        for title in ("Storm of 1953", "Storm of 1962"):
+            add_thread(page, demo, "samples", title)
+        page.reload()
+        today = page.get_by_role("heading", name="Today")
+        expect(today).to_have_count(1)
+        page.route("**/threads?search=storm&*", lambda route: None)  # never answered
+        with page.expect_request("**/threads?search=storm&*"):
+            page.get_by_label("Search conversations").fill("storm")
+        page.wait_for_timeout(300)
+        expect(today).to_have_count(1)

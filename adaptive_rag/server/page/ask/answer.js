@@ -1,6 +1,5 @@
 /** A question with its answer. */
 import { AnswerActions } from "../another/another.js";
-import { collectionPath, get } from "../core/api.js";
 import { html, useEffect, useSignal, useState } from "../core/html.js";
 import { createSpan, splitSections, wrapWords } from "../core/markup.js";
 import {
@@ -14,13 +13,14 @@ import {
 import { splitSource } from "../core/places.js";
 import { findLabel, formatPercent, language, t } from "../core/texts.js";
 import { IconButton } from "../shell/icon.js";
-import { notify, ServerMessage } from "../shell/notices.js";
+import { copyText, ServerMessage } from "../shell/notices.js";
 import { useStrategy } from "../shell/strategies.js";
 import { useWhy } from "../why/why.js";
 import { answerToMarkdown, ClosestPassages, MarkedText, Sources } from "./citations.js";
 import { focusQuestion, useInlineEditor } from "./composer.js";
 import { ask, askAgain, deleteTurn, replaceTurn, turns } from "./conversation.js";
 import { describeScope } from "./scope.js";
+import { useSuggestions } from "./welcome.js";
 
 /** @typedef {import("./citations.js").CitedAnswer} CitedAnswer */
 
@@ -38,7 +38,7 @@ export function Answer({ turn }) {
   const actions =
     !editor.field &&
     html`
-      ${answer && html`<${IconButton} icon="copy" label=${t("copy")} onClick=${() => copy(turn.collections, answer)} />`}
+      ${answer && html`<${IconButton} icon="copy" label=${t("copy")} onClick=${() => copyText(answerToMarkdown(turn.collections, answer), "ask_copied", "ask_not_copied")} />`}
       ${answer && html`<${IconButton} icon="again" label=${t("ask_again")} class="again" onClick=${() => askTurnAgain(turn)} />`}
       ${editor.button(t("ask_edit"), "edit")}
       ${state === "answered" && turn.id && turn.number && html`<${IconButton} icon="delete" label=${t("thread_delete_of", { title: turn.question })} onClick=${() => deleteTurn(turn)} />`}`;
@@ -60,16 +60,9 @@ export function Answer({ turn }) {
 /** Show further questions about the cited document below the last answer. @param {{ turn: Turn }} props */
 function SuggestedQuestions({ turn }) {
   const allTurns = useSignal(turns);
-  const [questions, setQuestions] = useState(/** @type {string[]} */ ([]));
   const [collection, source] = splitSource(turn.collections, turn.answer?.citations?.[0]?.source ?? "");
   const isLast = allTurns.at(-1) === turn && turn.state === "answered";
-  useEffect(() => {
-    if (!isLast || !source) return;
-    const path = `${collectionPath(collection)}/questions?source=${encodeURIComponent(source)}`;
-    // The suggestions are optional, so an error is ignored.
-    get(path).then(setQuestions, () => setQuestions([]));
-  }, [isLast, source]);
-  const next = questions
+  const next = useSuggestions(isLast && source !== "", collection, source)
     .filter((question) => allTurns.every((each) => each.question !== question))
     .slice(0, 3);
   if (!isLast || !next.length) return null;
@@ -93,16 +86,6 @@ function Refusal({ turn, answer: { parts } }) {
 function askTurnAgain(turn, changed) {
   focusQuestion();
   askAgain(turn, changed);
-}
-
-/** Copy an answer with its quotes as Markdown. @param {string[]} collections @param {any} answer */
-async function copy(collections, answer) {
-  try {
-    await navigator.clipboard.writeText(answerToMarkdown(collections, answer));
-    notify(t("ask_copied"));
-  } catch {
-    notify(t("ask_not_copied")); // browsers allow it only on https and localhost, and may ask the user first
-  }
 }
 
 /** Return the decisions of one kind that the steps of an answer report. @param {Turn} turn @param {string} kind @returns {Decision[]} */

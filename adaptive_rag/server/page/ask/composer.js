@@ -37,8 +37,8 @@ const typedSituation = signal("");
 
 /** @param {string} text */
 function setTypedQuestion(text) {
-  sessionStorage.setItem(QUESTION_KEY, text);
   typedQuestion.value = text;
+  sessionStorage.setItem(QUESTION_KEY, text); // fails if the storage is full
 }
 
 /** @param {string} text */

@@ -82,11 +82,12 @@ function toTurn(stored, turn) {
   };
 }
 
-/** Show the turns that another tab has added to the thread, in their places. @param {string} id of the thread */
-async function addOtherTurns(id) {
+/** Show the thread as another tab has changed it: with the turns added there, without those deleted. @param {string} id */
+async function synchronizeTurns(id) {
   const stored = await get(`/threads/${id}`);
   if (thread.value?.id !== id) return;
-  const shown = [...turns.value];
+  const ids = stored.turns.map((/** @type {any} */ turn) => turn.id);
+  const shown = turns.value.filter((each) => each.thread !== id || ids.includes(each.id));
   const find = (/** @type {any} */ turn) =>
     shown.findIndex((each) => each.thread === id && each.id === turn?.id);
   stored.turns.forEach((/** @type {any} */ turn, /** @type {number} */ index) => {
@@ -112,42 +113,33 @@ export async function ask(names, question, { userContext = "", only: selected = 
   }
   const abort = new AbortController();
   runningRequest = abort;
-  const earlier = storedTurns();
   turns.value = [...turns.value, turn];
-  /** @type {Thread | null} */
-  let target = null;
-  let isNew = false;
+  let newThread = ""; // the thread that was created for this question, until it has an answer
   try {
     // A deleted turn must not be part of the history of this question.
     if (hiddenTurns.value.size) await finishRemovals();
+    abort.signal.throwIfAborted();
     const openId = thread.value?.id;
-    target = await threadFor(turn.collections, earlier.length);
-    isNew = target.id !== openId;
+    const earlier = turns.value.filter((each) => each.thread === openId && each.state === "answered");
+    const target = await threadFor(turn.collections, earlier.length);
+    if (target.id !== openId) newThread = target.id;
     abort.signal.throwIfAborted();
     const body = requestBody(turn);
     const path = `/threads/${target.id}/ask/events`;
+    const length = earlier.length + 1;
     for await (const [name, data] of streamEvents("POST", path, { body, signal: abort.signal }))
-      if (name === "answer") addAnswer({ ...target, length: earlier.length + 1 }, earlier, turn.key, data);
-      else applyEvent(turn.key, name, data);
-    const answered = findTurn(turn.key);
-    if (answered?.state === "running") throw new Problem(0, "");
-    if ((answered?.answer?.number ?? 0) > earlier.length + 1) await addOtherTurns(target.id).catch(notify);
+      if (name === "answer") {
+        newThread = "";
+        addAnswer({ ...target, length }, earlier, turn.key, data);
+      } else applyEvent(turn.key, name, data);
+    const { state, answer } = findTurn(turn.key) ?? {};
+    if (state === "running") throw new Problem(0, "");
+    if ((answer?.number ?? length) !== length) await synchronizeTurns(target.id).catch(notify);
   } catch (error) {
     if (!abort.signal.aborted) failTurn(turn.key, error);
   }
-  // Delete a thread that was created for a question that got no answer.
-  if (target && isNew && target.id !== thread.value?.id && findTurn(turn.key)?.state !== "answered")
-    remove(`/threads/${target.id}`).catch(notify);
+  if (newThread) remove(`/threads/${newThread}`).catch(notify);
 }
-
-/** Return the turns of the conversation that the server stores in its thread. */
-const storedTurns = () =>
-  turns.value.filter(
-    (each) =>
-      each.thread === thread.value?.id &&
-      each.state === "answered" &&
-      !hiddenTurns.value.has(storedKey(each)),
-  );
 
 /**
  * Return the thread to ask in: the open one, or a new one. If only the first turns of the open one are shown, or if

@@ -1,11 +1,20 @@
 /** The Ask screen: the conversation, and the open document beside it. */
-import { html, useEffect, useSignal } from "../core/html.js";
+import { html, useEffect, useLayoutEffect, useRef, useSignal } from "../core/html.js";
+import { currentRoute, updateUrl } from "../core/route.js";
 import { labelFor, t } from "../core/texts.js";
 import { opened } from "../document/opened.js";
 import { lazyComponent } from "../shell/loaded.js";
+import { notify } from "../shell/notices.js";
 import { Composer } from "./composer.js";
-import { isAsking, loadingThread, stopAsking, turns } from "./conversation.js";
-import { useThreadUrl } from "./thread_url.js";
+import {
+  beginConversation,
+  isAsking,
+  loadingThread,
+  openThread,
+  stopAsking,
+  thread,
+  turns,
+} from "./conversation.js";
 import { Welcome } from "./welcome.js";
 
 const Turns = lazyComponent(
@@ -43,6 +52,36 @@ export function AskScreen() {
   </div>`;
 }
 
+/** Synchronize the URL and the conversation: a thread's URL opens it, and the back button opens the previous thread. */
+function useThreadUrl() {
+  const { query } = useSignal(currentRoute);
+  const current = useSignal(thread);
+  const previousId = useRef(current?.id);
+  const isFirstRun = useRef(true);
+  const threadInUrl = query.thread;
+  useLayoutEffect(() => {
+    const hasMoved = current?.id !== previousId.current;
+    const isFirst = isFirstRun.current;
+    previousId.current = current?.id;
+    isFirstRun.current = false;
+    if (threadInUrl === (loadingThread.value || current?.id)) return;
+    // A user who comes from another screen finds the conversation that they left.
+    if (hasMoved || (isFirst && !threadInUrl)) updateUrl(["ask"], { thread: current?.id }, hasMoved);
+    else if (threadInUrl) openFromUrl(threadInUrl).catch(notify);
+    else beginConversation();
+  }, [threadInUrl, current?.id]);
+}
+
+/** Open a thread. If that fails, restore the URL of the one that is shown. @param {string} id */
+async function openFromUrl(id) {
+  try {
+    await openThread(id);
+  } catch (error) {
+    updateUrl(["ask"], { thread: thread.value?.id });
+    throw error;
+  }
+}
+
 /** Announce to screen readers that an answer is being written, or has arrived. */
 function Progress() {
   const isRunning = useSignal(isAsking);
@@ -52,7 +91,7 @@ function Progress() {
 }
 
 /** @param {KeyboardEvent} event */
-function stopAtEscape({ key, defaultPrevented, target }) {
+function stopAtEscape({ key, isComposing, defaultPrevented, target }) {
   const isElsewhere = target instanceof Element && target.closest("aside, dialog");
-  if (key === "Escape" && !defaultPrevented && !isElsewhere) stopAsking();
+  if (key === "Escape" && !isComposing && !defaultPrevented && !isElsewhere) stopAsking();
 }

@@ -4,14 +4,16 @@ const KEY_PREFIX = "adaptive-rag.way";
 /** @typedef {Partial<Pick<Turn, "steps" | "analysis" | "passages">>} AnswerDetails */
 
 /** Store how a turn was answered. @param {Turn} turn of a stored thread */
-export function storeDetails({ thread, id, steps, analysis, passages }) {
+export function storeDetails(turn) {
+  const { thread, id, steps, analysis, passages } = turn;
   const details = JSON.stringify({ steps, analysis, passages });
   try {
     sessionStorage.setItem(`${KEY_PREFIX}.${thread}.${id}`, details);
   } catch {
-    // The storage is full: delete the older entries.
-    for (const name of Object.keys(sessionStorage))
-      if (name.startsWith(KEY_PREFIX)) sessionStorage.removeItem(name);
+    // The storage is full: replace the older entries.
+    const older = Object.keys(sessionStorage).filter((name) => name.startsWith(KEY_PREFIX));
+    for (const name of older) sessionStorage.removeItem(name);
+    if (older.length) storeDetails(turn);
   }
 }
 

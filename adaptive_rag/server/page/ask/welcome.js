@@ -1,18 +1,16 @@
 /** Before the first question: an introduction and example questions, or what is still missing. */
 import { collectionPath, get, getPage } from "../core/api.js";
-import { html, useEffect, useSignal, useState } from "../core/html.js";
-import { currentRoute, link } from "../core/route.js";
-import { collections, currentCollection, me, selectedCollections } from "../core/session.js";
+import { html, useSignal } from "../core/html.js";
+import { link } from "../core/route.js";
+import { currentCollection, me, selectedCollections } from "../core/session.js";
 import { labelFor, t } from "../core/texts.js";
 import { useLoaded } from "../shell/loaded.js";
 import { useLaneStyle } from "../shell/strategies.js";
 import { ask } from "./conversation.js";
 
 export function Welcome() {
-  const areLoaded = useSignal(collections) !== null;
   const collection = useSignal(currentCollection);
   const names = useSignal(selectedCollections).map(({ name }) => name);
-  if (useSignal(currentRoute).query.thread || !areLoaded) return null;
   return html`<div class="welcome stack">
     <h2>${t("welcome_title")}</h2>
     <p>${t("welcome")}</p>
@@ -41,16 +39,22 @@ function NextStep({ collection }) {
   </p>`;
 }
 
+/**
+ * Return questions about a collection, or one of its documents. They are optional, so an error is ignored.
+ * @param {boolean} isWanted @param {string} collection @param {string} source "" for all @param {number} [version]
+ * @returns {string[]}
+ */
+export function useSuggestions(isWanted, collection, source, version) {
+  const path = `${collectionPath(collection)}/questions${source && `?source=${encodeURIComponent(source)}`}`;
+  const read = async () => (isWanted ? get(path).catch(() => []) : []);
+  return useLoaded(read, [isWanted, path, version]).value ?? [];
+}
+
 /** @param {{ collection: Collection, names: string[] }} props `names` of all collections that are asked */
 function Examples({ collection, names }) {
-  const [suggested, setSuggested] = useState(/** @type {string[]} */ ([]));
-  useEffect(() => {
-    if (collection.examples.length > 0) return;
-    // The suggestions are optional, so an error is ignored.
-    get(`${collectionPath(collection.name)}/questions`).then(setSuggested, () => setSuggested([]));
-  }, [collection.name, collection.documents]);
-  const examples =
-    collection.examples.length > 0 ? collection.examples : suggested.map((question) => ({ question }));
+  const isDescribed = collection.examples.length > 0;
+  const suggested = useSuggestions(!isDescribed, collection.name, "", collection.documents);
+  const examples = isDescribed ? collection.examples : suggested.map((question) => ({ question }));
   return html`
     <p class="soft"><strong>${collection.name}</strong> · ${collection.description || html`<${DocumentCount} collection=${collection} />`}</p>
     ${examples.length > 0 && html`<h3 class="soft small" id="examples">${t("welcome_examples")}</h3>`}

@@ -22,10 +22,11 @@ export class Problem extends Error {
 /** Return whether an error means that the server was not reached. @param {unknown} error */
 export const isUnreached = (error) => error instanceof Problem && error.status === 0;
 
+/** @typedef {{ body?: unknown, form?: FormData, signal?: AbortSignal, keepalive?: boolean, headers?: Record<string, string> }} RequestOptions */
+
 /**
  * Send a request, and return the data of the response; null if it has none.
- * @param {string} method @param {string} path below /api/v1
- * @param {{ body?: unknown, form?: FormData, signal?: AbortSignal, keepalive?: boolean, headers?: Record<string, string> }} [options]
+ * @param {string} method @param {string} path below /api/v1 @param {RequestOptions} [options]
  * @returns {Promise<any>}
  * @throws {Problem}
  */
@@ -65,7 +66,7 @@ export const remove = (path) => request("DELETE", path, { keepalive: true });
 
 /**
  * Yield the events of a stream as [name, data].
- * @param {string} method @param {string} path @param {{ body?: unknown, signal?: AbortSignal }} [options]
+ * @param {string} method @param {string} path @param {RequestOptions} [options]
  * @returns {AsyncGenerator<[string, any]>}
  * @throws {Problem}
  */
@@ -98,8 +99,7 @@ export async function* streamEvents(method, path, options = {}) {
 
 /**
  * Send a request. If the session has ended, wait for a sign-in and send it again.
- * @param {string} method @param {string} path
- * @param {{ body?: unknown, form?: FormData, signal?: AbortSignal, keepalive?: boolean, headers?: Record<string, string> }} options
+ * @param {string} method @param {string} path @param {RequestOptions} options
  * @returns {Promise<Response>}
  */
 async function send(method, path, options) {
@@ -108,13 +108,8 @@ async function send(method, path, options) {
   const allHeaders = body === undefined ? headers : { ...headers, "Content-Type": "application/json" };
   let response;
   try {
-    response = await fetch(API + path, {
-      method,
-      body: payload,
-      headers: allHeaders,
-      signal: abort,
-      keepalive,
-    });
+    const sent = { method, body: payload, headers: allHeaders, signal: abort, keepalive };
+    response = await fetch(API + path, sent);
   } catch (error) {
     if (abort?.aborted) throw error;
     throw reportOffline();

@@ -105,30 +105,35 @@ const mapProse = (text, change) =>
  * @param {ParentNode} fragment @param {(part: number) => Node} createMark gets the index of the mark's part of the answer
  */
 export function insertMarks(fragment, createMark) {
-  for (let node of textNodesIn(fragment)) {
-    if (node.parentElement?.closest("code")) {
-      node.data = node.data.replace(
-        new RegExp(MARK_PLACEHOLDER, "g"),
-        (_, at) => `[${createMark(Number(at)).textContent}]`,
-      );
-      continue;
-    }
-    for (let match = MARK_PLACEHOLDER.exec(node.data); match; match = MARK_PLACEHOLDER.exec(node.data)) {
-      const mark = node.splitText(match.index);
-      const rest = mark.splitText(match[0].length);
-      // Keep a mark on the line of the word or mark before it, so that no line begins with a mark.
-      const word = node.splitText(node.data.search(/\S{0,30}\s*$/));
-      const last = word.previousSibling?.previousSibling;
-      const isSecond =
-        !node.data && !word.data.trim() && last instanceof HTMLElement && last.className === "together";
-      const together = isSecond ? last : createSpan("together");
-      if (!isSecond) mark.replaceWith(together);
-      word.data = word.data.replace(/\s*$/, "\u00a0");
-      together.append(word, createMark(Number(match[1])));
-      mark.remove();
+  replacePlaceholders(fragment, MARK_PLACEHOLDER, (placeholder, part, before) => {
+    const mark = createMark(part);
+    if (placeholder.parentElement?.closest("code")) return placeholder.replaceWith(`[${mark.textContent}]`);
+    // Keep a mark on the line of the word or mark before it, so that no line begins with a mark.
+    const word = before.splitText(before.data.search(/\S{0,30}\s*$/));
+    const last = word.previousSibling?.previousSibling;
+    const isSecond =
+      !before.data && !word.data.trim() && last instanceof HTMLElement && last.className === "together";
+    const together = isSecond ? last : createSpan("together");
+    if (!isSecond) placeholder.replaceWith(together);
+    word.data = word.data.replace(/\s*$/, "\u00a0");
+    together.append(word, mark);
+    placeholder.remove();
+  });
+}
+
+/**
+ * Call a function for each placeholder in a text, with its number and the text before it.
+ * @param {ParentNode} fragment @param {RegExp} pattern
+ * @param {(placeholder: Text, number: number, before: Text) => void} replace
+ */
+function replacePlaceholders(fragment, pattern, replace) {
+  for (let node of textNodesIn(fragment))
+    for (let match = pattern.exec(node.data); match; match = pattern.exec(node.data)) {
+      const placeholder = node.splitText(match.index);
+      const rest = placeholder.splitText(match[0].length);
+      replace(placeholder, Number(match[1]), node);
       node = rest;
     }
-  }
 }
 
 /**
@@ -201,18 +206,13 @@ function extractMath(text) {
  * @param {DocumentFragment} fragment @param {{ source: string, isBlock: boolean }[]} formulas
  */
 function restoreMath(fragment, formulas) {
-  for (let node of textNodesIn(fragment)) {
-    for (let match = MATH_PLACEHOLDER.exec(node.data); match; match = MATH_PLACEHOLDER.exec(node.data)) {
-      const rest = node.splitText(match.index);
-      const after = rest.splitText(match[0].length);
-      const formula = formulas[Number(match[1])];
-      const place = document.createElement(formula.isBlock ? "div" : "span");
-      place.textContent = formula.source;
-      rest.replaceWith(place);
-      renderFormula(formula, place);
-      node = after;
-    }
-  }
+  replacePlaceholders(fragment, MATH_PLACEHOLDER, (placeholder, number) => {
+    const formula = formulas[number];
+    const place = document.createElement(formula.isBlock ? "div" : "span");
+    place.textContent = formula.source;
+    placeholder.replaceWith(place);
+    renderFormula(formula, place);
+  });
 }
 
 /** @type {Promise<any> | undefined} */

@@ -7,8 +7,8 @@ import { currentRoute } from "./route.js";
 export const me = signal(null);
 /** @type {{ value: SignInMethods | null }} */
 export const signInMethods = signal(null);
-/** @type {{ value: Collection[] | null }} */
-export const collections = signal(null);
+/** @type {{ value: Collection[] }} */
+export const collections = signal([]);
 
 const COLLECTIONS_KEY = "adaptive-rag.collection";
 /** The URL to return to after the sign-in at a provider. */
@@ -16,8 +16,7 @@ const URL_KEY = "adaptive-rag.asked";
 const chosenNames = signal((localStorage.getItem(COLLECTIONS_KEY) ?? "").split("/"));
 
 /** Return the collections in which the user may do an action. @param {Action} action @returns {Collection[]} */
-export const collectionsWith = (action) =>
-  (collections.value ?? []).filter(({ may }) => may.includes(action));
+export const collectionsWith = (action) => collections.value.filter(({ may }) => may.includes(action));
 /** The collections that the user may ask. */
 export const askableCollections = computed(() => collectionsWith("ask"));
 
@@ -48,11 +47,13 @@ export async function startSession() {
   me.value = user;
 }
 
-/** Reload the page if another user has signed in, in another tab. */
-export async function checkUser() {
-  if (document.hidden || !signInMethods.value?.needed || !me.value || signInNeeded.value) return;
-  const { name } = await get("/me");
-  if (name !== me.value.name) clearAndReload();
+/** Read again what may have changed in another tab. Reload the page if another user has signed in there. */
+export async function refreshSession() {
+  if (document.hidden || !me.value || signInNeeded.value) return;
+  const user = await get("/me");
+  if (user.name !== me.value.name) return clearAndReload();
+  me.value = user;
+  await readCollections();
 }
 
 /**

@@ -1,8 +1,8 @@
 /** Render a part of a Markdown document, with its cited words, passages and notes marked. */
-import { html, useElement, useLayoutEffect } from "../core/html.js";
+import { html, render, useElement, useLayoutEffect } from "../core/html.js";
 import { createSpan, renderMarkdown, textNodesIn } from "../core/markup.js";
-import { t } from "../core/texts.js";
-import { noteLabel } from "./notes.js";
+import { language } from "../core/texts.js";
+import { NoteSign, PassageButton } from "./notes.js";
 
 // Placeholders of private-use characters, which Markdown leaves unchanged: the start and the end of the cited words, a
 // passage, a note, and the start and the end of a note's words. Those of passages and notes have a number.
@@ -40,7 +40,7 @@ export function MarkdownText({ chars, low, high, start, view, passages }) {
     }
     renderSigns(fragment, target.start === target.end, passages, notes);
     element.current.replaceChildren(fragment);
-  }, [chars, low, high, target.start, target.end, passages.length, notes]);
+  }, [chars, low, high, target.start, target.end, passages.length, notes, language.value]);
   return html`<div class="markdown" ref=${element} data-from=${partStart} data-about="true"></div>`;
 }
 
@@ -87,8 +87,9 @@ function renderSigns(fragment, isPoint, passages, notes) {
   /** @param {string} piece */
   const renderPiece = (piece) => {
     const number = Number(piece.slice(1, -1));
-    if (piece[0] === PASSAGE && passages[number]) return passageButton(passages[number]);
-    if (piece[0] === NOTE && notes[number]) return noteButton(notes[number]);
+    if (piece[0] === PASSAGE && passages[number])
+      return renderElement(html`<${PassageButton} ...${passages[number]} />`);
+    if (piece[0] === NOTE && notes[number]) return renderElement(html`<${NoteSign} note=${notes[number]} />`);
     if (piece === CITED || piece === CITED_END) isCited = piece === CITED;
     if (piece === NOTED || piece === NOTED_END) openNotes += piece === NOTED ? 1 : -1;
     if (piece === CITED && isPoint) return markTarget(createSpan(""));
@@ -101,23 +102,9 @@ function renderSigns(fragment, isPoint, passages, notes) {
   for (const node of textNodesIn(fragment)) node.replaceWith(...node.data.split(SIGNS).map(renderPiece));
 }
 
-/** @param {import("./text.js").Passage} passage */
-function passageButton({ number, start, end }) {
-  const button = createButton("passage", t("note_passage", { n: number }));
-  Object.assign(button.dataset, { number, start, end });
-  return button;
-}
-
-/** @param {Note} note */
-function noteButton(note) {
-  const button = createButton("note-sign", noteLabel(note));
-  Object.assign(button, { textContent: "✎", title: note.text }).dataset.note = note.id;
-  return button;
-}
-
-/** @param {string} className @param {string} label */
-function createButton(className, label) {
-  const button = Object.assign(document.createElement("button"), { className });
-  button.setAttribute("aria-label", label);
-  return button;
+/** Return the element of a template. @param {any} template @returns {Element} */
+function renderElement(template) {
+  const holder = document.createElement("div");
+  render(template, holder);
+  return holder.children[0];
 }

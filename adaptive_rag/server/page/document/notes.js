@@ -71,7 +71,7 @@ function deleteNote(path, { id }) {
 
 /**
  * Show a button that writes a note on the selected words, or else on the cited ones.
- * @param {{ path: string, source: string, box: () => HTMLElement, cited: () => TextRange | null, onNothing: () => void }} props
+ * @param {{ path: string, source: string, box: () => HTMLElement, cited: () => TextRange | null, onNothing?: () => void }} props
  *   `box` returns the element in which words can be selected; `onNothing` is called if there are no words
  */
 export function AddNote({ path, source, box, cited, onNothing }) {
@@ -85,17 +85,18 @@ export function AddNote({ path, source, box, cited, onNothing }) {
     selection.current = null;
     if (words) return writeNote(path, source, words);
     notify(t("note_how"));
-    onNothing();
+    onNothing?.();
   };
   return html`<button class="quiet small" onPointerDown=${storeSelection} onClick=${onAdd}>${t("note_add")}</button>`;
 }
 
-/** @param {Note} note */
-export const noteLabel = ({ text }) => t("note_sign", { text: text.slice(0, 100) });
-
 /** Show where a note begins. @param {{ note: Note } & Record<string, any>} props */
-export const NoteSign = ({ note, ...rest }) =>
-  html`<button class="note-sign" data-note=${note.id} aria-label=${noteLabel(note)} title=${note.text} ...${rest}>✎</button>`;
+export const NoteSign = ({ note: { id, text }, ...rest }) =>
+  html`<button class="note-sign" data-note=${id} aria-label=${t("note_sign", { text: text.slice(0, 100) })} title=${text} ...${rest}>✎</button>`;
+
+/** Show where a passage begins. @param {import("./text.js").Passage} passage */
+export const PassageButton = ({ number, start, end }) =>
+  html`<button class="passage" data-number=${number} data-start=${start} data-end=${end} aria-label=${t("note_passage", { n: number })}></button>`;
 
 /** @param {{ path: string, source: string, documentNotes: DocumentNotes, onChoose: (note: Note) => void }} props */
 export function Notes({ path, source, documentNotes: { loaded, notes }, onChoose }) {

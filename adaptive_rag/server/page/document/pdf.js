@@ -1,11 +1,11 @@
 /** The pages of a PDF, rendered by pdf.js, with rectangles over the cited words. */
 import { API, get } from "../core/api.js";
-import { html, onValue, useEffect, useElement, useLayoutEffect, useState } from "../core/html.js";
+import { html, onValue, useEffect, useElement, useLayoutEffect, useMemo, useState } from "../core/html.js";
 import { vendorUrl } from "../core/markup.js";
 import { describePlace } from "../core/places.js";
 import { t } from "../core/texts.js";
 import { showInMiddle, VirtualList } from "../core/virtual_list.js";
-import { readOnce } from "../shell/loaded.js";
+import { readOnce, useLoaded } from "../shell/loaded.js";
 import { AddNote, editNote, NoteSign, Notes, useNotes } from "./notes.js";
 import { opened } from "./opened.js";
 
@@ -37,11 +37,15 @@ async function startLibrary() {
 export function PdfView({ path, source, cited, onBroken }) {
   const [pdf, setPdf] = useState(/** @type {import("pdfjs-dist").PDFDocumentProxy | null} */ (null));
   const [aspect, setAspect] = useState(0);
-  const [quotes, setQuotes] = useState(/** @type {Map<number, Quote> | null} */ (null));
   const [width, setWidth] = useState(0);
   const [zoom, setZoom] = useState(1);
   const [pageNumber, setPageNumber] = useState(cited.page ?? 1);
-  const [isMissing, setIsMissing] = useState(false);
+  const quotes = useLoaded(() => quoteByPage(path, source, cited), [cited.start, cited.end]);
+  // The quotes of which one was not found on its page.
+  const [missing, setMissing] = useState(/** @type {typeof quotes.value} */ (null));
+  const isMissing =
+    cited.end > cited.start &&
+    (quotes.problem || (quotes.value && (!quotes.value.size || quotes.value === missing)));
   const [target, setTarget] = useState({ index: (cited.page ?? 1) - 1 });
   const frame = useElement();
   const documentNotes = useNotes(path);
@@ -53,12 +57,8 @@ export function PdfView({ path, source, cited, onBroken }) {
     const load = async () => {
       const { getDocument } = await pdfjs();
       if (!isWanted) return;
-      loading = getDocument({
-        url: `${API}${path}/file`,
-        rangeChunkSize: 2 ** 18,
-        isEvalSupported: false,
-        useWasm: false,
-      });
+      const url = `${API}${path}/file`;
+      loading = getDocument({ url, rangeChunkSize: 2 ** 18, isEvalSupported: false, useWasm: false });
       const loaded = await loading.promise;
       const page = await loaded.getPage(Math.min(cited.page ?? 1, loaded.numPages));
       const viewport = page.getViewport({ scale: 1 });
@@ -71,20 +71,7 @@ export function PdfView({ path, source, cited, onBroken }) {
       loading?.destroy();
     };
   }, [path]);
-  useEffect(() => {
-    let isWanted = true;
-    setTarget({ index: (cited.page ?? 1) - 1 });
-    const find = async () => {
-      const quotesByPage = await quoteByPage(path, source, cited);
-      if (!isWanted) return;
-      setQuotes(quotesByPage);
-      setIsMissing(!quotesByPage.size && cited.end > cited.start);
-    };
-    find().catch(() => setIsMissing(true));
-    return () => {
-      isWanted = false;
-    };
-  }, [path, cited.start, cited.end]);
+  useEffect(() => setTarget({ index: (cited.page ?? 1) - 1 }), [cited.start, cited.end]);
   useEffect(() => {
     const resizes = new ResizeObserver(([entry]) => setWidth(Math.round(entry.contentRect.width)));
     resizes.observe(frame.current);
@@ -103,13 +90,8 @@ export function PdfView({ path, source, cited, onBroken }) {
   };
   /** @param {Note} note */
   const openNote = ({ start, end, quote, place }) => {
-    const at = {
-      start: Number(start),
-      end: Number(end),
-      quote,
-      place: place ?? {},
-      page: place?.page ?? null,
-    };
+    const [from, to] = [Number(start), Number(end)];
+    const at = { start: from, end: to, quote, place: place ?? {}, page: place?.page ?? null };
     if (opened.value) opened.value = { ...opened.value, ...at };
   };
   const citedWords = () =>
@@ -125,7 +107,7 @@ export function PdfView({ path, source, cited, onBroken }) {
       <button class="quiet" aria-label=${t("document_smaller")} disabled=${!pdf || zoom === ZOOMS[0]} onClick=${() => zoomBy(-1)}>−</button>
       <button class="quiet small" aria-label=${t("document_fit")} disabled=${!pdf || zoom === 1} onClick=${() => zoomBy(ZOOMS.indexOf(1) - ZOOMS.indexOf(zoom))}>${Math.round(zoom * 100)} %</button>
       <button class="quiet" aria-label=${t("document_larger")} disabled=${!pdf || zoom === ZOOMS.at(-1)} onClick=${() => zoomBy(1)}>+</button>
-      <${AddNote} path=${path} source=${source} box=${() => frame.current} cited=${citedWords} onNothing=${() => {}} />
+      <${AddNote} path=${path} source=${source} box=${() => frame.current} cited=${citedWords} />
       <${Notes} path=${path} source=${source} documentNotes=${documentNotes} onChoose=${openNote} />
     </div>
     ${isMissing && html`<p class="pane-note small" role="status">${t("document_not_marked")}</p>`}
@@ -138,8 +120,8 @@ export function PdfView({ path, source, cited, onBroken }) {
         onSeen=${(/** @type {number} */ middle) => setPageNumber(middle + 1)}
         row=${(/** @type {number} */ index, /** @type {number} */ height) =>
           html`<${PdfPage} key=${index} pdf=${pdf} number=${index + 1} width=${pageWidth} height=${height}
-            quote=${quotes?.get(index + 1)} notes=${documentNotes.notes.filter(({ place }) => place?.page === index + 1)}
-            onNote=${(/** @type {Note} */ note) => editNote(path, note)} onMissing=${() => setIsMissing(true)} onBroken=${onBroken} />`} />
+            quote=${quotes.value?.get(index + 1)} notes=${documentNotes.notes.filter(({ place }) => place?.page === index + 1)}
+            onNote=${(/** @type {Note} */ note) => editNote(path, note)} onMissing=${() => setMissing(quotes.value)} onBroken=${onBroken} />`} />
       </div>`
     }
   </div>`;
@@ -156,8 +138,6 @@ function PdfPage({ pdf, number, width, height, quote, notes, onNote, onMissing, 
   const mark = useElement();
   const [size, setSize] = useState({ height, scale: 1 });
   const [layer, setLayer] = useState(/** @type {import("pdfjs-dist").TextLayer | null} */ (null));
-  const [boxes, setBoxes] = useState(/** @type {Box[]} */ ([]));
-  const [noteBoxes, setNoteBoxes] = useState(/** @type {{ note: Note, boxes: Box[] }[]} */ ([]));
 
   useEffect(() => {
     let isWanted = true;
@@ -173,11 +153,8 @@ function PdfPage({ pdf, number, width, height, quote, notes, onNote, onMissing, 
       const element = canvas.current;
       element.width = Math.floor(viewport.width * pixelRatio);
       element.height = Math.floor(viewport.height * pixelRatio);
-      renderTask = page.render({
-        canvas: element,
-        viewport,
-        transform: [pixelRatio, 0, 0, pixelRatio, 0, 0],
-      });
+      const transform = [pixelRatio, 0, 0, pixelRatio, 0, 0];
+      renderTask = page.render({ canvas: element, viewport, transform });
       const renderText = async () => {
         const textContentSource = await page.getTextContent();
         if (!isWanted || !textLayer.current) return;
@@ -194,22 +171,18 @@ function PdfPage({ pdf, number, width, height, quote, notes, onNote, onMissing, 
       renderTask?.cancel();
     };
   }, [pdf, number, width]);
-  useEffect(() => {
-    if (!layer) return;
-    const matches = quote ? findQuote(layer.textContentItemsStr, quote) : [];
-    setBoxes(rectanglesOf(matches, layer.textDivs, textLayer.current));
-    if (quote && !matches.length) onMissing();
-  }, [layer, quote]);
-  useEffect(() => {
-    if (!layer) return;
-    /** @param {Note} note */
-    const locateNote = (note) => {
-      const matches = findQuote(layer.textContentItemsStr, { before: "", words: note.quote, isNew: false });
-      return { note, boxes: rectanglesOf(matches, layer.textDivs, textLayer.current) };
-    };
-    setNoteBoxes(notes.map(locateNote).filter(({ boxes }) => boxes.length));
-  }, [layer, notes.map(({ id, text }) => id + text).join()]);
+  /** @param {string} words @param {string} [before] @returns {Box[]} */
+  const locate = (words, before = "") =>
+    layer
+      ? rectanglesOf(findQuote(layer.textContentItemsStr, before, words), layer.textDivs, textLayer.current)
+      : [];
+  const boxes = useMemo(() => (quote ? locate(quote.words, quote.before) : []), [layer, quote]);
+  const noteBoxes = useMemo(
+    () => notes.map((note) => ({ note, boxes: locate(note.quote) })).filter(({ boxes }) => boxes.length),
+    [layer, notes.map(({ id, text }) => id + text).join()],
+  );
   useLayoutEffect(() => {
+    if (layer && quote && !boxes.length) onMissing();
     if (!quote?.isNew || !mark.current) return;
     quote.isNew = false;
     showInMiddle(mark.current);
@@ -262,10 +235,10 @@ const lettersOf = (text) =>
 
 /**
  * Find a quote in the pieces of a page's text.
- * @param {string[]} pieces @param {Quote} quote
+ * @param {string[]} pieces @param {string} before @param {string} words
  * @returns {[piece: number, from: number, to: number][]} one for each character; empty if the quote is not found
  */
-function findQuote(pieces, { before, words }) {
+function findQuote(pieces, before, words) {
   let text = "";
   /** @type {[number, number, number][]} */
   const places = [];

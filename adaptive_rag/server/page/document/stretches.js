@@ -3,7 +3,7 @@ import { html } from "../core/html.js";
 import { describePlace } from "../core/places.js";
 import { t } from "../core/texts.js";
 import { MarkdownText } from "./markdown.js";
-import { NoteSign } from "./notes.js";
+import { NoteSign, PassageButton } from "./notes.js";
 import { renderWithTables, WORKBOOKS } from "./tables.js";
 
 /**
@@ -114,11 +114,12 @@ function renderMarked(
   };
   const inPart = hasPassages ? passagesIn({ start, chars, ...block }, labelStart, high) : [];
   const passages = new Map(inPart.map((passage) => [visibleAt(passage.start), passage]));
-  const noteSpans = notes.map((note) => ({
+  const spanOf = (/** @type {Note} */ note) => ({
     note,
     from: visibleAt(note.start),
     to: Number(note.end) - start,
-  }));
+  });
+  const noteSpans = notes.map(spanOf);
   const [from, to] = [visibleAt(target.start), target.end - start];
   const cuts = [low, from, to, ...passages.keys(), ...noteSpans.flatMap((each) => [each.from, each.to])];
   const starts = [...new Set(cuts.filter((at) => at >= low && at < high))].sort((a, b) => a - b);
@@ -127,11 +128,7 @@ function renderMarked(
     const isTargetStart = at === from || undefined;
     const isCited = at >= from && at < to;
     const isNoted = noteSpans.some((each) => at >= each.from && at < each.to);
-    return html`${
-      passage &&
-      html`<button class="passage" data-number=${passage.number} data-start=${passage.start} data-end=${passage.end}
-        aria-label=${t("note_passage", { n: passage.number })}></button>`
-    }${noteSpans.map(({ note, from }) => from === at && html`<${NoteSign} note=${note} />`)}<${isCited ? "mark" : "span"}
+    return html`${passage && html`<${PassageButton} ...${passage} />`}${noteSpans.map(({ note, from }) => from === at && html`<${NoteSign} note=${note} />`)}<${isCited ? "mark" : "span"}
       class=${isNoted && "noted"} tabindex=${(isTargetStart || isCited) && -1} data-target=${isTargetStart} data-from=${start + at}>${chars.slice(at, starts[index + 1] ?? high).join("")}<//>`;
   });
 }

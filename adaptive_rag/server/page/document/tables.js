@@ -91,12 +91,8 @@ function readRecords(lines, first) {
     if (name === "Sheet") high = line.high; // the name of the sheet is shown above the table
     if (!name || name === "Sheet") continue;
     const column = head.includes(name) ? head.indexOf(name) : head.push(name) - 1;
-    rows[rows.length - 1][column] = {
-      labelStart: line.low,
-      low: line.high - lengthOf(value),
-      high: line.high,
-    };
     high = line.high;
+    rows[rows.length - 1][column] = { labelStart: line.low, low: high - lengthOf(value), high };
   }
   const records = rows.filter((row) => row.length);
   return records.length > 1 ? [{ low: lines[first].low, high, head, rows: records }, next - first] : null;

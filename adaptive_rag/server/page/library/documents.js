@@ -47,19 +47,14 @@ export function Documents({ collection: { name, may } }) {
    * @param {DocumentRow} row @param {number} index @param {DocumentRow[]} rows @param {MouseEvent} event
    */
   const choose = (row, index, rows, { shiftKey }) => {
-    const [from, to] = shiftKey
-      ? [Math.min(index, lastIndex.current), Math.max(index, lastIndex.current)]
-      : [index, index];
+    const [from, to] = shiftKey ? [index, lastIndex.current].sort((a, b) => a - b) : [index, index];
     lastIndex.current = index;
     const span = rows.slice(from, to + 1).filter((each) => each && !hidden.has(each.id));
     const remaining = chosen.filter((each) => !span.some(({ id }) => id === each.id));
     setChosen(chosen.some(({ id }) => id === row.id) ? remaining : [...remaining, ...span]);
   };
-  /** Select all listed documents, including those not loaded yet. */
-  const chooseAll = async () => {
-    const all = await getAll(listPath(state));
-    setChosen(all.filter((each) => !hidden.has(each.id)));
-  };
+  /** Select all listed documents, including those not loaded yet. @param {DocumentRow[]} all */
+  const chooseAll = (all) => setChosen(all.filter((each) => !hidden.has(each.id)));
   const chooseNone = () => {
     setChosen([]);
     setFolders([]);
@@ -101,7 +96,7 @@ export function Documents({ collection: { name, may } }) {
         (each, at) => html`<button key=${each} class="quiet" aria-pressed=${each === state}
           onClick=${() => updateQuery({ state: each === "all" ? undefined : each })}>${labelFor("document_state", each)} <span class="soft">${counts[at].toLocaleString(language.value)}</span></button>`,
       )}</div>
-      ${counts[0] > 0 && html`<button class="quiet" onClick=${() => chooseAll().catch(notify)}>${t("library_choose_all")}</button>`}
+      ${counts[0] > 0 && html`<button class="quiet" onClick=${() => getAll(listPath(state)).then(chooseAll, notify)}>${t("library_choose_all")}</button>`}
       ${
         chosenCount > 0 &&
         html`<button class="primary" onClick=${() => askSelection(name, chosen, folders).catch(notify)}>${t("only_ask_n", { n: chosenCount })}</button>

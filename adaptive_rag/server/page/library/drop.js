@@ -11,7 +11,7 @@ export function DropTarget() {
   const [isOver, setOver] = useState(false);
   const [screen = "ask", name] = useSignal(currentRoute).path;
   const [all, asked] = [useSignal(collections), useSignal(currentCollection)];
-  const chosen = screen === "library" ? all?.find((each) => each.name === name) : asked;
+  const chosen = screen === "library" ? all.find((each) => each.name === name) : asked;
   const isHere = screen === "ask" || screen === "library";
   const target = isHere && chosen?.may.includes("write") && chosen.name;
   // Replace the listeners on each render, so that they use the collection that is shown now.
@@ -38,12 +38,8 @@ export function DropTarget() {
     };
     if (target) add(target);
     else if (screen === "ask" && mayCreateCollection()) openForm(newCollectionForm(add, "documents"));
-    else
-      notify(
-        screen === "ask" && chosen
-          ? labelFor("problem", "role_too_low")
-          : t(screen === "ask" ? "welcome_ask_admin" : "library_drop_where"),
-      );
+    else if (screen !== "ask") notify(t("library_drop_where"));
+    else notify(chosen ? labelFor("problem", "role_too_low") : t("welcome_ask_admin"));
   };
   return (
     isOver && (target || screen === "ask") && html`<div class="drop-over">${t("library_drop_now")}</div>`

@@ -14,20 +14,23 @@ export function Members({ collection }) {
   /** @param {Role} role @returns {[Role, string]} */
   const option = (role) => [role, labelFor("role", role)];
   const options = collection.roles.map(option);
+  /** @param {string} name */
+  const memberPath = (name) => `${path}/${encodeURIComponent(name)}`;
   /** @param {string} name @param {string} role */
-  const setRole = (name, role) => put(`${path}/${encodeURIComponent(name)}`, { role }).then(reload);
+  const setRole = (name, role) => put(memberPath(name), { role });
+  /** Show the stored state after a change, and after one that failed. @param {Promise<unknown>} request */
+  const change = (request) => request.catch(notify).then(reload);
   /** @param {{ name: string, role: string }} member */
   const renderRow = ({ name, role }) =>
     html`<${Row} title=${name}>${
       collection.roles.includes(role)
-        ? html`<${Select} aria-label=${t("library_role_of", { name })} value=${role} options=${options} onChoose=${(/** @type {string} */ chosen) => setRole(name, chosen).catch(notify)} />
-    <button class="quiet" aria-label=${t("remove_of", { name })}
-      onClick=${() => remove(`${path}/${encodeURIComponent(name)}`).then(reload, notify)}>${t("remove")}</button>`
+        ? html`<${Select} aria-label=${t("library_role_of", { name })} value=${role} options=${options} onChoose=${(/** @type {string} */ chosen) => change(setRole(name, chosen))} />
+    <button class="quiet" aria-label=${t("remove_of", { name })} onClick=${() => change(remove(memberPath(name)))}>${t("remove")}</button>`
         : html`<span class="badge">${labelFor("role", role)}</span>`
     }<//>`;
   return html`<${Page} title=${t("library_members")} back=${collection.name}>
     <p class="soft">${t("library_members_intro")}</p>
-    <${Form} isCard action=${t("library_member_add")} onSubmit=${(/** @type {any} */ { name, role }) => setRole(name.trim(), role)} notFound="library_member_unknown">
+    <${Form} isCard action=${t("library_member_add")} onSubmit=${(/** @type {any} */ { name, role }) => setRole(name.trim(), role).then(reload)} notFound="library_member_unknown">
       <${Field} label=${t("library_member_name")} name="name" required maxlength="100" />
       <${Field} label=${t("role")} name="role" options=${options} />
     <//>

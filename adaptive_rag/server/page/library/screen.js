@@ -12,7 +12,6 @@ export function LibraryScreen() {
   const { path, query } = useSignal(currentRoute);
   const all = useSignal(collections);
   const [, name, part] = path;
-  if (!all) return html`<p class="screen soft" aria-busy="true">${t("loading")}</p>`;
   if (!name) return html`<${Collections} collections=${all} />`;
   const collection = all.find((each) => each.name === name);
   if (!collection) return html`<${Page} title=${name}><p>${t("library_no_such")}</p><//>`;

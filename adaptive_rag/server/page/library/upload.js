@@ -85,10 +85,8 @@ export async function addFiles(collection, files) {
   } catch (error) {
     if (!abort.signal.aborted) {
       notify(error);
-      addProblems(
-        collection,
-        [...batch, ...accepted].map(({ name }) => ({ text: t("library_not_sent", { name }) })),
-      );
+      const unsent = [...batch, ...accepted].map(({ name }) => ({ text: t("library_not_sent", { name }) }));
+      addProblems(collection, unsent);
     }
   } finally {
     uploads.delete(collection);
@@ -145,11 +143,8 @@ async function sendBatch(collection, batch, abort) {
   for (const { file, name } of batch) form.append("files", file, name);
   for (let attempt = 1; ; attempt++) {
     try {
-      return await request("POST", `${collectionPath(collection)}/documents`, {
-        form,
-        headers,
-        signal: abort,
-      });
+      const options = { form, headers, signal: abort };
+      return await request("POST", `${collectionPath(collection)}/documents`, options);
     } catch (error) {
       if (!(error instanceof Problem)) throw error;
       // The browser reports a file that is gone like a lost connection, but the server answers.
@@ -164,10 +159,10 @@ async function sendBatch(collection, batch, abort) {
         const name = batch[0].name;
         if (batch.length > 1) for (const each of batch) await sendBatch(collection, [each], abort);
         else if (isFileGone) addProblems(collection, [{ text: t("library_gone", { name }) }]);
-        else
-          addProblems(collection, [
-            { ...describeError(error), text: `${name}: ${describeError(error).text}` },
-          ]);
+        else {
+          const { text, lang } = describeError(error);
+          addProblems(collection, [{ text: `${name}: ${text}`, lang }]);
+        }
         return;
       }
       if (![0, 429, 503].includes(error.status) || attempt === ATTEMPTS) throw error;
@@ -213,10 +208,8 @@ export async function watchJobs(collection) {
 async function followJobs(collection) {
   for (let jobs = await openJobs(collection); jobs.length; jobs = await openJobs(collection)) {
     let state = jobs[0].state;
-    for await (const [name, job] of streamEvents(
-      "GET",
-      `${collectionPath(collection)}/jobs/${jobs[0].id}/events`,
-    )) {
+    const path = `${collectionPath(collection)}/jobs/${jobs[0].id}/events`;
+    for await (const [name, job] of streamEvents("GET", path)) {
       // A job that starts to run changes the marks of its documents.
       if (name === "progress" && job.state !== state) changes.value += 1;
       state = job?.state;

@@ -15,11 +15,9 @@ export function Account() {
 
 function UserCard() {
   const { name, is_admin } = /** @type {Me} */ (useSignal(me));
-  const roles = (useSignal(collections) ?? [])
-    .map((each) => `${each.name}: ${labelFor("role", each.role)}`)
-    .join(" · ");
+  const roles = useSignal(collections).map((each) => `${each.name}: ${labelFor("role", each.role)}`);
   return html`<section class="card row">
-    <div class="grow"><h2>${name}</h2><p class="soft small">${is_admin ? t("server_admin") : roles || t("no_collections")}</p></div>
+    <div class="grow"><h2>${name}</h2><p class="soft small">${is_admin ? t("server_admin") : roles.join(" · ") || t("no_collections")}</p></div>
     <button onClick=${() => finishRemovals().then(signOut).catch(notify)}>${t("sign_out")}</button>
   </section>`;
 }

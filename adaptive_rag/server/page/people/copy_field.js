@@ -1,17 +1,15 @@
 /** A field with a text to copy: a new password or token, which is shown once, or an address. */
 import { html, useElement, useLayoutEffect } from "../core/html.js";
 import { t } from "../core/texts.js";
-import { notify } from "../shell/notices.js";
+import { copyText } from "../shell/notices.js";
 
 /** @param {{ label: string, text: string, note?: string }} props */
 export function CopyField({ label, text, note = t("secret_once") }) {
   const field = useElement();
   useLayoutEffect(() => field.current?.select(), [text]);
-  const copy = async () => {
+  const copy = () => {
     field.current?.select();
-    // Without https, the browser denies access to the clipboard. The text is selected, to be copied with the keyboard.
-    await navigator.clipboard?.writeText(text);
-    notify(t(navigator.clipboard ? "copied" : "copy_selected"));
+    copyText(text, "copied", "copy_selected"); // the selection can be copied with the keyboard
   };
   return html`<div class="card row told">
     <p><strong>${label}</strong> ${note}</p>

@@ -2,7 +2,7 @@
 import { Problem } from "../core/api.js";
 import { html, onValue, signal, useElement, useLayoutEffect, useSignal, useState } from "../core/html.js";
 import { t } from "../core/texts.js";
-import { describeError, ErrorMessage } from "./notices.js";
+import { describeError, ErrorMessage, notify } from "./notices.js";
 
 /** @typedef {{ title: string, action: string, onSubmit: (values: FormValues) => unknown, fields?: any, isDanger?: boolean }} FormDialog */
 /** @typedef {{ title: string, question: string, action: string, onSubmit: () => unknown }} Confirmation */
@@ -28,7 +28,12 @@ export function FormDialogHost() {
   };
   /** @param {FormValues} values */
   const onSubmit = async (values) => {
-    await form.onSubmit(values);
+    try {
+      await form.onSubmit(values);
+    } catch (error) {
+      if (openDialog.value === form) throw error;
+      notify(error); // the user has closed the dialog meanwhile
+    }
     if (openDialog.value === form) close();
   };
   return html`<${Dialog} title=${form.title} close=${close}>

@@ -18,14 +18,13 @@ const heights = new Map();
  *   `row` renders an item, or nothing; `rows` has the items read so far, each at its index
  */
 export function PagedList({ path, version, label, empty, row }) {
-  const rows = useMemo(() => /** @type {any[]} */ ([]), [path]);
-  const read = useMemo(() => pageReader(path, rows), [path, version]);
+  const read = useMemo(() => pageReader(path), [path, version]);
   const first = useLoaded(() => read(0), [read]);
   const total = first.value?.total ?? 0;
   const measured = heights.get(path) ?? new Map();
   heights.set(path, measured);
   /** @param {any} item @param {number} index */
-  const renderItem = (item, index) => row(item, index, rows);
+  const renderItem = (item, index) => row(item, index, first.value?.rows ?? []);
   return html`
     <${Loading} data=${first} />
     ${first.value && !total && html`<p class="soft">${empty}</p>`}
@@ -41,14 +40,17 @@ export function PagedList({ path, version, label, empty, row }) {
   `;
 }
 
-/** Return a function that reads a page of a list into `rows`. @param {string} path @param {any[]} rows */
-const pageReader = (path, rows) =>
-  readOnce(async (page) => {
+/** Return a function that reads a page of a list. `rows` has the items of all pages that it has read. @param {string} path */
+function pageReader(path) {
+  /** @type {any[]} */
+  const rows = [];
+  return readOnce(async (page) => {
     const offset = page * PAGE_SIZE;
-    const data = await getPage(path, PAGE_SIZE, offset);
-    for (const [index, item] of data.items.entries()) rows[offset + index] = item;
-    return data;
+    const { items, total } = await getPage(path, PAGE_SIZE, offset);
+    for (const [index, item] of items.entries()) rows[offset + index] = item;
+    return { items, total, rows };
   });
+}
 
 /** @param {{ page: number, total: number, height: number, read: (page: number) => Promise<any>, renderItem: (item: any, index: number) => any }} props */
 function ListPage({ page, total, height, read, renderItem }) {

@@ -54,6 +54,19 @@ export function notify(content) {
 }
 
 /**
+ * Copy a text. Browsers allow it only on https and localhost, and may ask the user first.
+ * @param {string} text @param {string} done @param {string} denied the keys of the notices
+ */
+export async function copyText(text, done, denied) {
+  try {
+    await navigator.clipboard.writeText(text);
+    notify(t(done));
+  } catch {
+    notify(t(denied));
+  }
+}
+
+/**
  * Hide rows of a list, show a notice, and delete them after half a minute unless the user undoes it.
  * Leaving the page deletes them at once, and so does the next question.
  * @param {{ value: Set<string> }} hidden the ids of all hidden rows @param {string[]} ids of those to delete

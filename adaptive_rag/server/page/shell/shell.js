@@ -5,7 +5,7 @@ import { AskScreen } from "../ask/screen.js";
 import { get, isOnline, signInNeeded } from "../core/api.js";
 import { Component, html, useEffect, useSignal } from "../core/html.js";
 import { currentRoute, link } from "../core/route.js";
-import { checkUser, currentCollection, me, signInMethods, startSession } from "../core/session.js";
+import { currentCollection, me, refreshSession, signInMethods, startSession } from "../core/session.js";
 import { labelFor, language, setLanguage, t } from "../core/texts.js";
 import { setTheme, theme } from "../core/theme.js";
 import { DropTarget } from "../library/drop.js";
@@ -48,7 +48,7 @@ export function Shell() {
     setTimeout(() => {
       for (const screen of [SCREENS.threads, SCREENS.library, SCREENS.people]) screen.load();
     }, MS_OF_FIRST_SCREEN);
-    const onReturn = () => void checkUser().catch(notify);
+    const onReturn = () => void refreshSession().catch(notify);
     window.addEventListener("focus", onReturn);
     document.addEventListener("visibilitychange", onReturn);
   }, []);

@@ -26,12 +26,14 @@ export function Sharing({ id }) {
   const address = `${location.origin}${location.pathname}${link(["ask"], { thread: id })}`;
   /** @param {string} name */
   const sharePath = (name) => `${path}/${encodeURIComponent(name)}`;
+  /** Show the stored state after a change, and after one that failed. @param {Promise<unknown>} request */
+  const change = (request) => request.catch(notify).then(reload);
   return html`<div class="screen stack">
     <p class="small"><a href=${link(["threads"])}>${labelFor("screen", "threads")}</a></p>
     <h1 tabindex="-1" ref=${heading}>${t("share_of", { title: title || t("thread_untitled") })}</h1>
     <p class="soft">${t("share_intro", { names: collections.join(", "), n: collections.length })}</p>
     <div class="fields"><${Field} label=${t("share_open_to")} value=${sharing.value.open_to} options=${OPEN_TO.map((way) => [way, labelFor("open_to", way)])}
-      onChoose=${(/** @type {string} */ way) => put(path, { open_to: way }).then(reload, notify)} /></div>
+      onChoose=${(/** @type {string} */ way) => change(put(path, { open_to: way }))} /></div>
     <${CopyField} label=${t("share_address")} text=${address} note="" />
     <${Form} isCard action=${t("share")} notFound="share_unknown" onSubmit=${(/** @type {FormValues} */ { name }) => put(sharePath(name.trim())).then(reload)}>
       <${Field} label=${t("share_name")} name="name" required maxlength="100" autocapitalize="none" />
@@ -41,7 +43,7 @@ export function Sharing({ id }) {
         ? html`<ul class="plain rows" aria-label=${t("share_with")}>${sharing.value.people.map(
             (/** @type {{ name: string, since: string }} */ { name, since }) => html`<li key=${name}>
               <${Row} title=${name} details=${t("share_since", { date: formatDate(since) })}>
-                <button class="quiet" aria-label=${t("remove_of", { name })} onClick=${() => remove(sharePath(name)).then(reload, notify)}>${t("remove")}</button>
+                <button class="quiet" aria-label=${t("remove_of", { name })} onClick=${() => change(remove(sharePath(name)))}>${t("remove")}</button>
               <//></li>`,
           )}</ul>`
         : html`<p class="soft">${t("share_nobody")}</p>`
