@@ -364,6 +364,12 @@ STORES: dict[str, Callable[[str, str | Embeddings | None], ChunkSource]] = {
 }
 
 
+# The function that opens an index of shards. Its module imports this one, and so registers it here.
+SHARD_OPENERS: dict[
+    str, Callable[[str, str | Embeddings | None, DiskCache | None, str | None], ChunkSource]
+] = {}
+
+
 def source_of(context: Context, state: Mapping[str, Any] = MappingProxyType({})) -> ChunkSource:
     """Return the source to search, restricted to `where`; a store is opened once and kept open.
 
@@ -443,9 +449,7 @@ def _open_once(
         return RetrieverSource(location, embeddings)
     open_store = STORES.get(_scheme_of(location), Index.open)
     if open_store == Index.open and shard_uris(open_location(location)):
-        from adaptive_rag.index.sharding.source import ShardedIndex
-
-        return ShardedIndex.open(location, embeddings, disk_cache, ray)
+        return SHARD_OPENERS["open"](location, embeddings, disk_cache, ray)
     if ray is not None:
         raise ConfigurationError(
             f"retrieval.ray = {ray!r} needs an index of shards, and {location} has no shards. Leave it out, "

@@ -510,3 +510,12 @@ def test_letters_name_rows_columns_hold_items_and_what_is_no_longer_valid_does_n
     found = ask(Index.open(tmp_path / "index"), question)
     text = re.sub(r" \[\d\]", "", found.text) if found else ""
     assert said in text if said else not text
+
+
+def test_a_cell_may_be_spelt_like_a_part_of_a_columns_name(tmp_path: Path) -> None:
+    rows = "\n".join(
+        f"T-{number},2025-04-0{number},{'closed' if number % 3 else 'open'}" for number in range(1, 8)
+    )
+    index = build_index(tmp_path, {"tickets.csv": f"Ticket,Opened,Status\n{rows}\n"})
+    answer = ask(index, "how many open tickets are there")
+    assert answer is not None and "2 of the 7 rows" in answer.text

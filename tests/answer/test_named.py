@@ -75,7 +75,7 @@ def test_a_follow_up_may_name_another_one() -> None:
         "And in 2.3.0?", [sections(CHANGES)], {"dark": 0.3, "Parquet": 0.5},
         previous_question="What changed in 2.4.0?",
     )  # fmt: skip
-    assert extract_answer(asked).text == "Notes: The editor has a dark theme at last. [1]"
+    assert extract_answer(asked).text == "The editor has a dark theme at last. [1]"
 
 
 def test_a_follow_up_that_asks_for_the_others_keeps_them() -> None:

@@ -5,6 +5,7 @@ import time
 import pytest
 
 from adaptive_rag.answer.contributions import Contributions, author_of
+from adaptive_rag.answer.posts import find_posts
 from adaptive_rag.answer.speakers import message_speaker, without_label
 from adaptive_rag.text.sentences import sentence_spans
 from tests.answer.made import candidate
@@ -478,3 +479,11 @@ def test_a_letter_from_a_file_of_several_names_its_writer(header):
 
     assert speaker_of(letter, text.index("Dear"), "Dear board, I would") == "Pia Holm, clerk"
     assert speaker_of(letter, 0, header) is None
+
+
+def test_the_dated_heading_of_a_section_is_no_speaker() -> None:
+    text = (
+        "## Minutes\n\nI took the chair.\n\n## Follow-up 8 February\n\nI asked for a sauna. We wait for it."
+    )
+    assert find_posts(text, [text.index("## Follow")], is_mail=True) == []
+    assert find_posts(text.replace("-up 8", "-up, 8"), [text.index("## Follow")], is_mail=True) != []

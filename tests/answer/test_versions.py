@@ -252,6 +252,10 @@ def test_the_newest_version_is_named_where_no_passage_is_from_it():
     assert found("How many dogs?", texts={}) == {}, "minutes and reports are no versions"
     newest = candidate(NEW_RULES, source="House Rules 2024 final.txt")
     assert found("How many dogs?", [*passages, newest]) == {}
+    replaces = {
+        "House Rules 2024 final.txt": "House rules. Replaces the rules of 2021. Two dogs may be kept."
+    }
+    assert found("How many dogs?", texts=replaces) == {"House Rules 2021.txt": "House Rules 2024 final.txt"}
 
 
 def test_the_versions_of_a_document_are_sought_once_for_all_its_passages(monkeypatch):
@@ -278,6 +282,7 @@ def test_a_question_of_what_holds_now_is_not_about_the_past():
 def test_forms_of_validity():
     assert is_version("Rules of the house\n\nValid from 1 May 2024.")
     assert is_version("# Guide\n\nThis guide replaces the one of 2019.")
+    assert is_version("Site rules\n\nReplaces the site rules of April 2019.")
     assert not is_version("Minutes. Ms Lee replaces Mr Holt. The new fee is valid from May.")
     assert cancels("This version was valid until 2023.")
     assert not cancels("The filter is replaced every year.")

@@ -17,6 +17,7 @@ from adaptive_rag.errors import IndexMismatchError, IndexUnreachableError
 from adaptive_rag.index.cluster import check_nodes, connect_cluster
 from adaptive_rag.index.disk_cache import DiskCache
 from adaptive_rag.index.fields import OWN_FIELDS, Fields
+from adaptive_rag.index.index import SHARD_OPENERS
 from adaptive_rag.index.location import open_files
 from adaptive_rag.index.manifest import SourceRecord, build_hint, complete_manifest, rebuild_hint
 from adaptive_rag.index.open_index import OpenedIndex
@@ -326,3 +327,6 @@ class ShardedIndex(OpenedIndex):
 
 def _top(hits: Sequence[Candidate], score: str, limit: int) -> list[Candidate]:
     return sorted(hits, key=lambda hit: -hit["scores"][score])[:limit]
+
+
+SHARD_OPENERS["open"] = ShardedIndex.open
