@@ -45,12 +45,11 @@ def _weights(question: str, user_context: str) -> dict[str, Floats]:
     """Return what each part of a question adds to the four scores, minus their mean."""
     router, words = load_router(), parse_question(question).full_text.split()
     scores = router.score(" ".join(words), user_context)
-    without = {
-        f'"{word.strip(string.punctuation).lower()}"': router.score(
-            " ".join([*words[:i], *words[i + 1 :]]), user_context
-        ).total
-        for i, word in enumerate(words[:MAX_WORDS])
-    }
+    without = dict[str, Floats]()
+    for index, word in enumerate(words[:MAX_WORDS]):
+        if bare := word.strip(string.punctuation).lower():
+            others = " ".join([*words[:index], *words[index + 1 :]])
+            without[f'"{bare}"'] = router.score(others, user_context).total
     if user_context.strip():
         without["what you say about yourself"] = router.score(" ".join(words)).total
     added = {what: scores.total - total for what, total in without.items()}

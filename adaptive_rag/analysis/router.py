@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from adaptive_rag.errors import ConfigurationError
-from adaptive_rag.models.onnx import check_digest, load_session, load_tokenizer
+from adaptive_rag.models.onnx import CHARACTERS_PER_TOKEN, check_digest, load_session, load_tokenizer
 from adaptive_rag.models.reader import TOKENIZER
 from adaptive_rag.private import home
 from adaptive_rag.state import ROUTED_TYPES
@@ -58,7 +58,7 @@ class QuestionEncoder:
     def encode(self, text: str, context: str) -> tuple[list[int], list[int]]:
         """Return the ids and types of a question's tokens, followed by those of the user's context."""
         # A question mark says who typed the question rather than what it asks.
-        text = text.rstrip("?.! ")
+        text = text[: MAX_TOKENS * CHARACTERS_PER_TOKEN].rstrip("?.! ")
         context = " ".join(context[: 2 * MAX_CONTEXT].split())[:MAX_CONTEXT]
         encoding = self._tokenizer.encode(*((text, context) if context else (text,)))
         return encoding.ids, encoding.type_ids
