@@ -435,7 +435,7 @@ def test_hostile_excerpts_of_threads_and_names_of_who_shares_them(watched: Watch
     watched.page.route("**/api/v1/threads/0/sharing", lambda route: route.fulfill(json=sharing))
     for place in ("#/threads", "#/threads/0"):
         watched.open(place)
-        assert PAYLOADS[3] in watched.page.inner_text("main")
+        expect(watched.page.locator("main")).to_contain_text(PAYLOADS[3])
         watched.check()
 
 

@@ -13,7 +13,7 @@ from tests.page.conftest import Visit
 
 PLAIN = "What is the highest water level ever recorded?"
 TENANT = "I rent a ground-floor flat."
-UNSURE = "Describe the debate and the costs of the sea wall"
+UNSURE = "How do residents see dredging and its effects?"
 # Writes down the states that the stops of the drawn way pass through, in their order.
 WATCH = """
 window.passed = [];
@@ -291,11 +291,11 @@ def test_a_dozen_votes_teach_the_router_and_the_teaching_is_undone(
         router.get_by_role("button", name="Learn from the votes").click()
         expect(router).to_contain_text("It has learned from votes")
         expect(router).to_contain_text(
-            "It learned from 16 questions; of 4 others it now sends 100% the right way"
+            "It learned from 30 questions; of 10 others it now sends 100% the right way"
         )
         router.get_by_role("button", name="Undo the teaching").click()
         expect(router).to_contain_text(
-            "It works as it was shipped. There are 20 voted questions to learn from."
+            "It works as it was shipped. There are 40 voted questions to learn from."
         )
 
 
