@@ -519,7 +519,7 @@ def test_members_are_chosen_and_readers_change_nothing(team: str, visit: Visit) 
             expect(page.get_by_text("Nobody has been added yet.")).to_be_visible()
             theirs.goto(f"{team}/#/library")
             theirs.reload()
-            expect(theirs.get_by_text("There is nothing to ask yet")).to_be_visible()
+            expect(theirs.get_by_text("No collection is open to you yet.")).to_be_visible()
         page.context.request.delete(f"{team}/api/v1/collections/harbour", headers={"Origin": team})
 
 
