@@ -228,9 +228,8 @@ def _write_quote(
 ) -> str:
     """Return the text of a quote, in quotation marks if its speaker is known.
 
-    Several list items are written on separate lines, below the heading of their list; a single one follows
-    its heading where the question names its section. A sentence follows its heading if it answers only
-    together with it. If `named`, the speaker's name comes first.
+    Several list items are written on separate lines, below the heading of their list. A sentence follows its
+    heading if it answers only together with it. If `named`, the speaker's name comes first.
     """
     first = quote[0]
     has_items = sum(sentence.is_list_item for sentence in quote) > 1

@@ -16,9 +16,8 @@ _ASKS_ABOUT_PAST = re.compile(
 )
 # "The milk was warm for an hour, must we throw it away?" asks what holds now.
 _ASKS_NOW = re.compile(r"\b(?:do|can|may|must|should|shall) (?:i|we)\b", re.IGNORECASE)
-# "Valid from 1 March", "Version of 1 July", "They replace the Rules 2020.", "Replaces the rules of
-# 2019", "Rev. 4"; not "The fee is valid
-# from 1 March" or "Ms Lee replaces Mr Holt"
+# "Valid from 1 March", "Version of 1 July", "They replace the Rules 2020.", "Replaces the rules of 2019",
+# "Rev. 4"; not "The fee is valid from 1 March" or "Ms Lee replaces Mr Holt"
 _IS_VERSION = re.compile(
     r"(?:\A|[.,;:()\n*_–—-])\s*(?:"
     r"(?:valid|effective|applies|applicable|in(?:to)? force|gültig) (?:from|since|as of|until|ab|seit|bis)\b|"

@@ -53,6 +53,10 @@ DISTINCT_NUMBER = 4
 # In characters. A longer heading is a paragraph that was taken for one.
 LONGEST_HEADING = 200
 
+# More documents of one name are a series, such as minutes: whether the newest says that it replaces the
+# others is not looked up.
+SERIES = 20
+
 # "4.5.1 (16 December)": the sections of release notes add to each other, and all stay valid.
 _RELEASE = re.compile(r"\W*v?\d+\.\d+(?:\.\d+)+")
 _NUMBER = re.compile(r"\d+(?:[.,:/-]\d+)*")
@@ -146,23 +150,32 @@ def find_newest_versions(
         time, name = read_time(title_of(source)), _find_origin(source, "").name
         if time is None:
             continue
+        says_version = time.version or is_version(first_text(source))
         if name not in versions_of:
-            versions_of[name] = list(_find_versions(name, names()))
-        is_one = time.version or is_version(first_text(source))
+            alike = _named_alike(name, names())
+            is_series = len(alike) > SERIES and not says_version
+            versions_of[name] = [] if is_series else list(_find_versions(name, alike))
+        latest, found = time, ""
         for other_time, other in versions_of[name]:
-            if other_time.is_after(time) and (is_one or other_time.version or is_version(first_text(other))):
-                time, newest[source] = other_time, other
+            if other_time.is_after(latest):
+                latest, found = other_time, other
+        if found and (says_version or latest.version or is_version(first_text(found))):
+            newest[source] = found
     # of several older versions, the best-ranked one
     older = {other: source for source, other in reversed(newest.items()) if other not in read}
     return {source: other for other, source in older.items()}
 
 
-def _find_versions(name: str, sources: Iterable[tuple[str, str]]) -> Iterator[tuple[Time, str]]:
-    """Yield the time and the source of each version of a document; a source comes with its lower case."""
-    longest_word = max(name.split(), key=len, default="")  # most names lack it
-    for source, lowered in sources:
-        is_version_of = longest_word in lowered and _find_origin(source, "").name == name
-        if is_version_of and (time := read_time(title_of(source))):
+def _named_alike(name: str, sources: Iterable[tuple[str, str]]) -> list[str]:
+    """Return the sources that have the longest word of a name; each comes with its lower case."""
+    longest_word = max(name.split(), key=len, default="")
+    return [source for source, lowered in sources if longest_word in lowered]
+
+
+def _find_versions(name: str, sources: Iterable[str]) -> Iterator[tuple[Time, str]]:
+    """Yield the time and the source of each version of a document."""
+    for source in sources:
+        if _find_origin(source, "").name == name and (time := read_time(title_of(source))):
             yield time, source
 
 

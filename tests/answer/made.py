@@ -132,3 +132,19 @@ def without_markers(answer):
     """Return the sentences of an extracted answer: headings and markers taken off."""
     body = "\n".join(line for line in answer.text.splitlines() if not line.startswith("**"))
     return [part.strip() for part in re.split(r"\s*\[\d+\]\s*", body) if part.strip()]
+
+
+CHANGES = {
+    "2.4.0 - 2026-03-14": "Exports are written as Parquet files.",
+    "2.3.0 - 2025-12-01": "The editor has a dark theme at last.",
+    "Unreleased": "The editor has a light theme again.",
+}
+
+
+def sections(texts):
+    """Return a document with a section for each heading."""
+    text, starts = "", {}
+    for heading, body in texts.items():
+        starts[str(len(text))] = heading
+        text += f"## {heading}\n\n### Notes\n\n- {body}\n\n"
+    return candidate(text, metadata={"section_starts": starts})

@@ -3,21 +3,7 @@
 import pytest
 
 from adaptive_rag.answer.compose import extract_answer
-from tests.answer.made import candidate, request, scored_texts
-
-CHANGES = {
-    "2.4.0 - 2026-03-14": "Exports are written as Parquet files.",
-    "2.3.0 - 2025-12-01": "The editor has a dark theme at last.",
-    "Unreleased": "The editor has a light theme again.",
-}
-
-
-def sections(texts):
-    text, starts = "", {}
-    for heading, body in texts.items():
-        starts[str(len(text))] = heading
-        text += f"## {heading}\n\n### Notes\n\n- {body}\n\n"
-    return candidate(text, metadata={"section_starts": starts})
+from tests.answer.made import CHANGES, candidate, request, scored_texts, sections
 
 
 def test_the_score_of_a_heading_passes_the_headings_below_it() -> None:

@@ -3,13 +3,8 @@
 import pytest
 
 from adaptive_rag.answer.compose import extract_answer
-from tests.answer.made import candidate, request, scored_texts
+from tests.answer.made import CHANGES, candidate, request, scored_texts, sections
 
-CHANGES = {
-    "2.4.0 - 2026-03-14": "Exports are written as Parquet files.",
-    "2.3.0 - 2025-12-01": "The editor has a dark theme at last.",
-    "Unreleased": "The editor has a light theme again.",
-}
 TERM = {
     "1. Kiln": "The kiln opens at nine and shuts at noon.",
     "2. Glaze": "The glaze has to dry for three whole days.",
@@ -28,14 +23,6 @@ PATHS = HEADER.format("Method", "Path", "Limit") + (
 PLANS = HEADER.format("Plan", "Queues", "Team size") + "| Team | 20 | 7 |\n| Business | 200 | 30 |\n"
 GRADES = "| Grade | Wage |\n|--|--|\n| 3 | £900 |\n| 4 | £990 |\n| 5 | £1090 |\n"
 MACHINES = "| Model | Price |\n|--|--|\n| Kestrel 45 | £1290 |\n| Kestrel 20 | £480 |\n| Delivery | £9 |\n"
-
-
-def sections(texts):
-    text, starts = "", {}
-    for heading, body in texts.items():
-        starts[str(len(text))] = heading
-        text += f"## {heading}\n\n### Notes\n\n- {body}\n\n"
-    return candidate(text, metadata={"section_starts": starts})
 
 
 @pytest.mark.parametrize(

@@ -258,6 +258,17 @@ def test_the_newest_version_is_named_where_no_passage_is_from_it():
     assert found("How many dogs?", texts=replaces) == {"House Rules 2021.txt": "House Rules 2024 final.txt"}
 
 
+def test_the_beginnings_of_a_long_series_are_not_read():
+    read = []
+    sources = [f"Minutes {year}.txt" for year in range(1990, 2025)]
+    passages = [candidate(OLD_MINUTES, source=source) for source in sources[:4]]
+    assert (
+        find_newest_versions("What is the fee?", passages, lambda: sources, lambda s: read.append(s) or "")
+        == {}
+    )
+    assert read == sources[:4]
+
+
 def test_the_versions_of_a_document_are_sought_once_for_all_its_passages(monkeypatch):
     reads = []
 
