@@ -94,7 +94,7 @@ def _choose_own(
     style, holders = request.style, _bare_holders(request)
     scores = np.where(is_view, scored.scores, -np.inf) if is_view.any() else scored.scores
     scores = _without_weak(request, scores)
-    return choose(scored, scores, style.quotes, extent=style.extent, words=style.words, speakers=holders)
+    return choose(scored, scores, style.quotes, extent=style.extent, words=DEBATE_WORDS, speakers=holders)
 
 
 def _bare_holders(request: AnswerRequest) -> list[str | None]:
