@@ -286,6 +286,10 @@ class ProgressFields(TypedDict, total=False):
     trace: list[TraceRecord]
 
 
+# What a question gets: an answer, passages that may not be one, or the word that the documents hold none.
+Outcome = Literal["answer", "closest", "refusal"]
+
+
 class AnswerFields(TypedDict):
     """The fields that generate writes."""
 
@@ -297,10 +301,14 @@ class AnswerFields(TypedDict):
     grounding: float
     # the probability that the passages that were read answer the question, 0-1; None if nothing judged them
     confidence: float | None
+    outcome: Outcome
+    # whether the outcome is a refusal
     abstained: bool
 
 
-NO_ANSWER = AnswerFields(answer="", parts=[], citations=[], grounding=0.0, confidence=None, abstained=False)
+NO_ANSWER = AnswerFields(
+    answer="", parts=[], citations=[], grounding=0.0, confidence=None, outcome="refusal", abstained=False
+)
 
 
 class State(InputState, ProgressFields, AnswerFields, total=False):

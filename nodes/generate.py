@@ -37,7 +37,7 @@ from adaptive_rag.query.parts import full_parts
 from adaptive_rag.query.whole_document import asks_for_all, document_asked_for, heading_asked_for
 from adaptive_rag.rank.stances import Side, asked_side
 from adaptive_rag.source import ChoosesSources, ChunkSource, KnowsNotes, ListsChunks, ListsSources
-from adaptive_rag.state import Candidate, Citation, Decision, DecisionKind, Phrase, State
+from adaptive_rag.state import Candidate, Citation, Decision, DecisionKind, Outcome, Phrase, State
 from adaptive_rag.text.phrases import CitedText, decide, link_markers, parts_of, say
 from adaptive_rag.text.tokens import BYTES_PER_TOKEN
 from adaptive_rag.text.words import is_german
@@ -293,7 +293,8 @@ def _answer_by_quotes(
         decisions.append(decide("closest", say("closest")["text"], say("says_closest")))
         if is_german(request.question):
             written = CitedText([*written.pieces, "\n\n", say("only_english")])
-    return _answer(state, written, 1.0, decisions, confidence=evidence.confidence)
+    outcome: Outcome = evidence.outcome if context.uses("abstain") else "answer"
+    return _answer(state, written, 1.0, decisions, confidence=evidence.confidence, outcome=outcome)
 
 
 def _abstain(
@@ -313,7 +314,8 @@ def _abstain(
     if evidence.confidence is None and is_german(state["question"]):
         pieces += [" ", say("only_english")]
     decisions = [decide("evidence", "abstain", evidence.reason), *decisions]
-    return _answer(state, CitedText(pieces), 0.0, decisions, confidence=evidence.confidence, abstained=True)
+    refusal = CitedText(pieces)
+    return _answer(state, refusal, 0.0, decisions, confidence=evidence.confidence, outcome="refusal")
 
 
 def _answer(
@@ -325,7 +327,7 @@ def _answer(
     *,
     citations: list[Citation] | None = None,
     confidence: float | None,
-    abstained: bool = False,
+    outcome: Outcome = "answer",
 ) -> Update:
     """Return the update for an answer.
 
@@ -340,7 +342,8 @@ def _answer(
     quality = {
         "grounding": grounding,
         "confidence": None if confidence is None else round(confidence, 3),
-        "abstained": abstained,
+        "outcome": outcome,
+        "abstained": outcome == "refusal",
     }
     message = answer_message(text, citations, message_id)
     message.response_metadata |= {

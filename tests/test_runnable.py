@@ -30,7 +30,7 @@ from tests.conftest import TOWN
 LONG = "How long is the sea wall of Saltmere?"
 KEYS = [
     "question", "query_type", "analysis", "documents", "trace", "answer", "parts", "citations",
-    "grounding", "confidence", "abstained", "messages",
+    "grounding", "confidence", "outcome", "abstained", "messages",
 ]  # fmt: skip
 # What one question's run shares with no other: times, and the ids of messages.
 STEADY = [key for key in KEYS if key not in ("trace", "messages")]

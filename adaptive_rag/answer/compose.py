@@ -18,6 +18,7 @@ from adaptive_rag.answer.passages import cite_span
 from adaptive_rag.answer.quotes import readable
 from adaptive_rag.answer.request import AnswerRequest, Block
 from adaptive_rag.answer.rows import say_row
+from adaptive_rag.answer.score import score_lines
 from adaptive_rag.answer.sentences import AnswerSentence
 from adaptive_rag.answer.speakers import without_label
 from adaptive_rag.answer.styles import FACTUAL_STYLE
@@ -259,7 +260,8 @@ def _show(request: AnswerRequest, sentence: AnswerSentence, speaker: str | None)
     """Return a sentence on one line; a code block keeps its lines."""
     text = without_label(sentence.text, speaker) if speaker else sentence.text
     if sentence.cells:
-        text = attempt("rows", partial(say_row, sentence.cells, request.question), text)
+        judge = request.reader and partial(score_lines, request.question_for_reader, request.reader)
+        text = attempt("rows", partial(say_row, sentence.cells, request.question, judge), text)
     elif text.startswith("|"):
         text = text.strip("| \t")  # a row of one cell
     if not text.endswith(f"\n{CODE_FENCE}"):

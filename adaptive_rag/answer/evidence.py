@@ -5,17 +5,14 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 from adaptive_rag.answer.links import keep_own_links
 from adaptive_rag.answer.passages import cite_span
 from adaptive_rag.answer.request import NEITHER, AnswerRequest
-from adaptive_rag.state import Citation, Phrase, Piece
+from adaptive_rag.state import Citation, Outcome, Phrase, Piece
 from adaptive_rag.text.markers import respell_markers
 from adaptive_rag.text.phrases import join_pieces, say, say_refusal
 from adaptive_rag.text.words import terms
-
-Outcome = Literal["answer", "closest", "refusal"]
 
 # Minimum confidence for an answer, and for showing the closest passages. `python -m benchmarks.real` shows
 # what they refuse.

@@ -20,11 +20,12 @@ _ASKS_OF_MAIL = re.compile(
 MARKED_LINE = re.compile(r"^[ \t]*>[^\n]*", re.MULTILINE)
 # Lines of another mail that are marked, with blank lines between them
 _MARKED_LINES = re.compile(r"^(?:[ \t]*>[^\n]*(?:\n|\Z)(?:[ \t]*\n(?=[ \t]*>))?)+", re.MULTILINE)
-# The time of a post: "3 Nov 2023, 20:40", "2 days ago"; a year alone is part of a title.
+# The time of a post: "3 Nov 2023, 20:40", "2 days ago"; a year alone is part of a title, and "Jun P." a name.
 _WHEN = re.compile(
     r"\b\d{1,2}:\d\d\b|\b\d{1,2}[./]\d{1,2}[./]\d{2,4}\b|\b\d{4}-\d\d-\d\d\b|\b\w+ \w+ ago\b|"
     r"\b(?:\d{1,2}(?:st|nd|rd|th)? )?(?:Jan(?:uary)?|Feb(?:ruary)?|Mar(?:ch)?|Apr(?:il)?|May|June?|July?|"
-    r"Aug(?:ust)?|Sept?(?:ember)?|Oct(?:ober)?|Nov(?:ember)?|Dec(?:ember)?)\b(?: \d{1,2}\b)?(?:,? \d{4}\b)?",
+    r"Aug(?:ust)?|Sept?(?:ember)?|Oct(?:ober)?|Nov(?:ember)?|Dec(?:ember)?)\b(?! [A-Z]\.)(?: \d{1,2}\b)?"
+    r"(?:,? \d{4}\b)?",
 )
 # "On Thu, 30 May 2024 at 22:41, Ann Lee wrote:"
 _WEEKDAY = re.compile(r"(?:Mon|Tues?|Wed(?:nes)?|Thu(?:rs)?|Fri|Sat(?:ur)?|Sun)(?:day)?\.?", re.IGNORECASE)
@@ -111,8 +112,11 @@ def sender_of(passage: Candidate) -> str | None:
 def _read_header(line: str) -> str | None:
     """Return the author from a post's header: "5 stars, Anneke V., January".
 
-    "Valid from 1 May 2026." is a sentence and "10 Plan 2030" a heading; both give None.
+    "Valid from 1 May 2026." is a sentence, "10 Plan 2030" a heading, and "| Kind | July |" the names of a
+    table's columns; all give None.
     """
+    if line.lstrip().startswith("|"):
+        return None
     stars = STARS.search(line)
     if not stars and (not _WHEN.search(line) or _DATED_HEADING.match(line)):
         return None

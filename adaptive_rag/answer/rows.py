@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
+from itertools import compress
 
 from adaptive_rag.text.tables import as_word
 from adaptive_rag.text.words import stem, terms, words
 
 Cell = tuple[str, str]  # the name of the column, and the value
+JudgesLines = Callable[[Sequence[str]], Sequence[float]]
 
+# The probability from which the best cell of a row answers, and the share of it that others need to be shown.
+LIKELY_CELL, CELL_SHARE = 0.02, 0.2
 # Names of columns that say nothing about their values: "Tank: value 3.8 litres".
 _BLAND = {"value", "values", "amount", "data", "detail", "details", "description", "information", "meaning"}
 # Words of questions, and the column names that they ask for, the likeliest first.
@@ -42,15 +46,20 @@ _MISREAD = re.compile(r"[\d,]")
 _BRACKETS = re.compile(r" \(.*\)")
 
 
-def say_row(cells: Sequence[Cell], question: str) -> str:
+def say_row(cells: Sequence[Cell], question: str, judge: JudgesLines | None = None) -> str:
     """Write a row in words: its name, the cells that the question mentions, and those that it asks for.
 
-    A question asks for a cell by the name of its column ("is it in stock"). Where it asks for no cell this
-    way, all are shown. The first cell names the row. The subject of an earlier question may stand below the
-    first line of the question.
+    `judge` returns the probability that each of some lines answers the question. Without it, or where no cell
+    is likely to, those are shown that the question names by their columns ("is it in stock"), or else all.
+    The first cell names the row. The subject of an earlier question may stand below the first line of the
+    question.
     """
     (column, name), *others = cells
-    asked_for = _cells_asked_for(others, question.partition("\n")[0])
+    line = question.partition("\n")[0]
+    asked_for = _cells_that_answer(cells, judge) if judge and len(others) > 1 else []
+    named = _cells_named(others, line)
+    if not asked_for or set(asked_for) < set(named):  # "compare Tannery Lane with Unit 7" asks for both
+        asked_for = named or _cells_named(others, line, _measures_in(line))
     question_terms = set(terms(question))
     shown = [
         cell
@@ -68,6 +77,15 @@ def say_row(cells: Sequence[Cell], question: str) -> str:
     return f"{name.rstrip(' :')}: {values}" if name and values else name or values
 
 
+def _cells_that_answer(cells: Sequence[Cell], judge: JudgesLines) -> list[Cell]:
+    """Return the cells that probably answer a question; the first one names the row."""
+    lines = [f"{name}: {value}." if name and not _is_bland(name) else f"{value}." for name, value in cells]
+    _, *scores = judge(lines)
+    best = max(scores)
+    is_likely = [best >= LIKELY_CELL and score >= CELL_SHARE * best for score in scores]
+    return list(compress(cells[1:], is_likely))
+
+
 def _are_compared(columns: Sequence[str]) -> bool:
     """Return whether the columns are named things, such as "Tannery Lane (stay)" and "Unit 7, Mill Park".
 
@@ -82,10 +100,9 @@ def _are_compared(columns: Sequence[str]) -> bool:
     )
 
 
-def _cells_asked_for(cells: Sequence[Cell], question: str) -> list[Cell]:
-    """Return the cells that a question asks for by the names of their columns."""
+def _cells_named(cells: Sequence[Cell], question: str, measures: Collection[str] = ()) -> list[Cell]:
+    """Return the cells that a question asks for by the names of their columns, or by measures in these."""
     question_terms = terms(question)
-    measures = (stem(name) for word in words(question) for name in MEASURES.get(word, "").split())
     asked = {*question_terms, *measures}
     shared_terms = {cell: shared for cell in cells if (shared := asked.intersection(terms(cell[0])))}
     # "The D300 Pro" does not ask for the column "D300"; "the D300 or the D300 Pro" asks for both.
@@ -95,6 +112,11 @@ def _cells_asked_for(cells: Sequence[Cell], question: str) -> list[Cell]:
         if not any(shared < other for other in shared_terms.values())
         or any(question_terms.count(term) > 1 for term in shared)
     ]
+
+
+def _measures_in(question: str) -> list[str]:
+    """Return the stems of the columns that words of a question ask for: of "weight" for "heavy"."""
+    return [stem(name) for word in words(question) for name in MEASURES.get(word, "").split()]
 
 
 def with_unit(name: str, value: str) -> tuple[str, str]:
@@ -108,12 +130,17 @@ def with_unit(name: str, value: str) -> tuple[str, str]:
     return name, value
 
 
+def _is_bland(name: str) -> bool:
+    """Return whether a column's name says nothing: "value", "what"."""
+    question = _QUESTION_NAME.fullmatch(name)
+    return name.casefold() in _BLAND or bool(question and not question["more"])
+
+
 def _say_cell(name: str, value: str) -> str:
     name, value = with_unit(name, value)
-    question = _QUESTION_NAME.fullmatch(name)
-    if name.casefold() in _BLAND or (question and not question["more"]):
+    if _is_bland(name):
         return value
-    if question:
+    if _QUESTION_NAME.fullmatch(name):
         return f"{name}: {value}"
     if any(map(str.isdigit, name)):
         return f"{value} ({name})"

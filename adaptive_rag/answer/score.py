@@ -19,7 +19,7 @@ from adaptive_rag.answer.sentences import AnswerSentence
 from adaptive_rag.models.onnx import Vectors
 from adaptive_rag.state import Candidate
 from adaptive_rag.text.letters import header_spans
-from adaptive_rag.text.reading import Reader, passage_of
+from adaptive_rag.text.reading import Passage, Reader, passage_of
 from adaptive_rag.text.vectors import Scores, cosines
 
 # Maximum number of characters that the reader gets, from the best chunks: eight full chunks, which take about
@@ -92,6 +92,16 @@ def score_sentences(
                 relevance[index] = max(relevance[index], result.answers)
     answered = max(0.0, reading.answered - in_headers)  # the headers of a mail are not quoted
     return ScoredSentences(sentences, np.minimum(scores, 1.0), relevance, answered)
+
+
+def score_lines(question: str, reader: Reader, lines: Sequence[str]) -> list[float]:
+    """Return the reader's probability that each of some lines answers, if they are all there is to read."""
+    ends = list(accumulate(len(line) + 1 for line in lines))
+    [reading] = reader.read(question, [Passage("\n".join(lines))]).passages
+    scores = [0.0] * len(lines)
+    for (start, _), score in zip(reading.spans, reading.scores, strict=True):
+        scores[bisect_right(ends, start)] += float(score)
+    return scores
 
 
 def _is_within(spans: Sequence[tuple[int, int]], offset: int) -> bool:

@@ -27,13 +27,19 @@ from adaptive_rag.text.places import format_other_names, group_by_place
 
 if TYPE_CHECKING:
     from adaptive_rag.context import Context
-    from adaptive_rag.state import Citation, OutputState, QueryAnalysis, TraceRecord
+    from adaptive_rag.state import Citation, Outcome, OutputState, QueryAnalysis, TraceRecord
 
 MARKER_STYLE = "bold blue"
 STYLES = {"marker": MARKER_STYLE, "bold": "bold", "italic": "italic"}
 MAX_QUOTE_LENGTH = 160
 # Nothing that is estimated is shown as certain.
 MAX_CONFIDENCE = 0.99
+# How the confidence is told, by the outcome.
+CERTAINTY: Mapping[Outcome, str] = {
+    "answer": "answered: {:.0%} sure",
+    "closest": "perhaps answered: {:.0%} sure",
+    "refusal": "abstained: {:.0%} sure that it is answered",
+}
 
 _STYLED_PART = re.compile(
     rf"(?P<marker>{MARKER.pattern})|\*\*(?P<bold>[^*\n]+)\*\*"
@@ -70,10 +76,12 @@ def print_answer(output: OutputState, seconds: float, context: Context, *, paths
 def format_certainty(output: OutputState | Mapping[str, Any]) -> Iterator[str]:
     """Yield how likely the question is answered, and what the answer is based on."""
     if output["confidence"] is not None:
-        yield f"answered: {min(output['confidence'], MAX_CONFIDENCE):.0%} sure"
-    if output["abstained"]:
+        yield CERTAINTY[output["outcome"]].format(min(output["confidence"], MAX_CONFIDENCE))
+    elif output["abstained"]:
         yield "abstained"
-    elif basis := _local_basis(output["trace"]):
+    if output["abstained"]:
+        return
+    if basis := _local_basis(output["trace"]):
         yield basis
     elif output["citations"]:
         yield f"{output['grounding']:.0%} of its claims supported"

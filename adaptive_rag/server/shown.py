@@ -14,7 +14,7 @@ from adaptive_rag.server.access import Caller
 from adaptive_rag.server.gate import Turns
 from adaptive_rag.server.roles import Action
 from adaptive_rag.server.tables import Collection, Document
-from adaptive_rag.state import Chunk
+from adaptive_rag.state import Chunk, Outcome
 
 # Reads of many passages: any part of a text loads the whole document.
 TEXT_READS = Turns(2)
@@ -29,6 +29,9 @@ class Quality(BaseModel):
     )
     grounding: float = Field(
         description="Share of the answer's claims that the passages support; 1 for quotes of the documents."
+    )
+    outcome: Outcome = Field(
+        description="What the answer is: an answer, the closest passages, which may not be one, or a refusal."
     )
     abstained: bool = Field(description="The documents do not hold an answer.")
 

@@ -1,8 +1,12 @@
 """Which cells of a table's row an answer shows."""
 
+from functools import partial
+
 import pytest
 
 from adaptive_rag.answer.rows import say_row
+from adaptive_rag.answer.score import score_lines
+from adaptive_rag.models.reader import load_reader
 
 CASSETTE = (
     ("part", "BP-7"),
@@ -92,3 +96,29 @@ MODELS = (("Property", "Weight"), ("D300", "12.8 kg"), ("D300 Pro", "15.6 kg"))
 )
 def test_a_row_is_shown_with_the_cells_that_are_asked_for(cells, question, said):
     assert say_row(cells, question) == said
+
+
+BED = (
+    ("plot", "R2"), ("size", "raised"), ("holder", "Graham Stott"), ("rent gbp", "10.00"),
+    ("paid on", "2024-03-12"), ("notes", "wheelchair user"),
+)  # fmt: skip
+COURSE = (("course", "Aqua Natal"), ("day", "Friday"), ("time", "12.15"), ("teacher", "Zoe"), ("price", "£9"))
+
+
+@pytest.mark.parametrize(
+    ("cells", "question", "said"),
+    [
+        (BED, "who rents R2", "R2: holder Graham Stott"),
+        (COURSE, "who teaches aqua natal", "Aqua Natal: teacher Zoe"),
+        (COURSE, "when is aqua natal", "Aqua Natal: day Friday, time 12.15"),
+        (MODELS, "How heavy is the D300 Pro?", "Weight: 15.6 kg (D300 Pro)"),
+        (
+            SITES,
+            "Compare Tannery Lane with Unit 7",
+            "Floor area, m²: 1,150 (Tannery Lane, stay), 2,400 (Unit 7, Mill Park)",
+        ),
+        (COURSE, "tell me about it", "Aqua Natal: day Friday, time 12.15, teacher Zoe, price £9"),
+    ],
+)
+def test_the_reader_says_for_which_cells_a_question_asks(cells, question, said):
+    assert say_row(cells, question, partial(score_lines, question, load_reader())) == said

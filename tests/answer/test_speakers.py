@@ -169,6 +169,8 @@ SURVEY = (
         (BOLD_STARS, "Clean boats.", "Anna"),
         (BOLD_STARS, "Ice-cold showers.", "Bert K."),
         (BOLD_STARS, "A day on land.", "Dov"),
+        ("**Jun P., 4 stars, 21 May.** The queue was long.\n\n**Kay, 1 star.** No.", "The queue", "Jun P."),
+        ("# Falls, July\n\n| Kind | July |\n|---|--:|\n| Slips | 1 |\n\nWe fell.", "We fell.", None),
         ("**Wet, 5 stars.** A lake.\n\n**Never** go.", "A lake.", None),
         (ONE_LINE, "The new path is a joy.", "R. Amadi"),
         (ONE_LINE, "It floods.", "Mrs T. Beck, Mill Lane"),

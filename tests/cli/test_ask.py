@@ -18,7 +18,8 @@ def test_json_is_one_object_with_every_key_and_nothing_else(run: Run, town_index
     result = run("ask", LONG, "--index", town_index, "--json")
     output = parsed(result)
     keys = (
-        "question query_type analysis documents trace answer parts citations grounding confidence abstained"
+        "question query_type analysis documents trace answer parts citations grounding confidence outcome "
+        "abstained"
     )
     assert list(output) == keys.split()
     assert set(output["analysis"]["probabilities"]) == {"factual", "analytical", "opinion", "contextual"}

@@ -29,7 +29,8 @@ def turn_of(question: str, answer: str, quote: str = "It is so.", source: str = 
     cited["place"] = {"page": 3, "lines": [11, 12]}
     return TurnShown.model_validate({
         "id": "1", "number": 1, "question": question, "answer": answer, "parts": [], "citations": [cited],
-        "route": "factual", "user_context": "", "confidence": None, "grounding": 1.0, "abstained": False,
+        "route": "factual", "user_context": "", "confidence": None, "grounding": 1.0,
+        "outcome": "answer", "abstained": False,
         "decisions": [], "only": {}, "asked": now(),
     })  # fmt: skip
 

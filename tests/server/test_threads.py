@@ -46,7 +46,7 @@ def test_a_thread_is_begun_continued_renamed_exported_and_deleted(client: TestCl
     assert (shown["title"], shown["collection"]) == (ASKED[0], "samples")
     assert [turn["question"] for turn in shown["turns"]] == list(ASKED)
     turn = shown["turns"][0]
-    kept = ("answer", "citations", "confidence", "grounding", "abstained")
+    kept = ("answer", "citations", "confidence", "grounding", "outcome", "abstained")
     assert {name: turn[name] for name in kept} == {name: first[name] for name in kept}
     assert 0 < turn["confidence"] <= 1
     assert (turn["number"], turn["route"], turn["abstained"]) == (1, "factual", False)

@@ -79,7 +79,8 @@ def test_an_answer_marks_its_citations(client: TestClient) -> None:
     assert citation["url"].startswith("http://localhost/api/v1/collections/samples/")
     assert answer["choices"][0]["finish_reason"] == "stop"
     assert 0.5 < answer["adaptive_rag"].pop("confidence") <= 1
-    assert answer["adaptive_rag"] == {"query_type": "factual", "grounding": 1.0, "abstained": False}
+    quality = {"grounding": 1.0, "outcome": "answer", "abstained": False}
+    assert answer["adaptive_rag"] == {"query_type": "factual", **quality}
     assert answer["usage"]["counted_by"] == "embedded tokenizer"
     assert answer["usage"]["total_tokens"] > answer["usage"]["completion_tokens"] > 10
 

@@ -48,6 +48,7 @@ EXAMPLE: dict[str, Any] = {
     "query_type": "factual",
     "confidence": 0.93,
     "grounding": 1.0,
+    "outcome": "answer",
     "abstained": False,
 }
 _EXAMPLE_STREAM = (
