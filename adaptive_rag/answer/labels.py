@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import calendar
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
@@ -34,13 +34,18 @@ _OPEN_AFTER = re.compile(
     r"\s(?:and|or)\s(?:up|on)\b"
 )
 _MONTH_NAMES = [*calendar.month_name[1:], *calendar.month_abbr[1:]]
-_MONTH = rf"(?P<month>{'|'.join(_MONTH_NAMES)})\b\.?"
+_MONTH = rf"(?P<month>{'|'.join(_MONTH_NAMES)}|Sept)\b\.?"
 _DAY = r"(?P<day>\d{1,2})(?:st|nd|rd|th|\.)?"
 _DATES = [
     re.compile(r"(?<![\w-])(?P<year>\d{4})-(?P<month>\d\d)-(?P<day>\d\d)(?!\d)"),
     re.compile(rf"(?<![\w.]){_DAY} (?:of )?{_MONTH}(?:,? (?P<year>\d{{4}}))?", re.IGNORECASE),
     re.compile(rf"\b{_MONTH} {_DAY}\b(?:,? (?P<year>\d{{4}}))?", re.IGNORECASE),
 ]
+# "2024-09-07", and with the day first "07.09.2024" and "7/9/2024"
+_DATE_IN_NUMBERS = re.compile(
+    r"(?<![\w-])(?P<year>\d{4})-(?P<month>\d\d)-(?P<day>\d\d)(?!\d)|"
+    r"(?<![\w./-])(?P<first>\d{1,2})[./](?P<second>\d{1,2})[./](?P<last>\d{4})(?![\d])"
+)
 _WEEKDAY = rf"(?:{'|'.join(calendar.day_name)})"
 _BEFORE_DATE = re.compile(
     rf"([^\W\d_]{{2,}}),?\s(?:(?:on|of|from|dated)\s)?(?:the\s)?(?:{_WEEKDAY},?\s)?$", re.IGNORECASE
@@ -169,15 +174,50 @@ def _read_labels(text: str, word: str, start: int, position: int, small: bool) -
     return Mention(stem(word), ranges[0][0].kind, tuple(ranges), start, end, bool(is_open))
 
 
+def write_dates_as(question: str, texts: Iterable[str]) -> str:
+    """Return a question with its dates in numbers where the texts have them so: "2024-09-07" for "7 Sept".
+
+    The reader does not see that the two are one.
+    """
+    dates = [match for pattern in _DATES[1:] for match in pattern.finditer(question)]
+    if not dates:
+        return question
+    in_numbers = {
+        match[0]: _label_in_numbers(match) for text in texts for match in _DATE_IN_NUMBERS.finditer(text)
+    }
+    for match in sorted(dates, key=lambda match: match.start(), reverse=True):
+        label = _date_label(match)
+        if written := next((date for date, other in in_numbers.items() if other.matches(label)), None):
+            question = f"{question[: match.start()]}{written}{question[match.end() :]}"
+    return question
+
+
+def dates_in(text: str) -> list[Label]:
+    """Return the dates in a text, in words or in numbers."""
+    in_words = (_date_label(match) for pattern in _DATES[1:] for match in pattern.finditer(text))
+    return [*in_words, *map(_label_in_numbers, _DATE_IN_NUMBERS.finditer(text))]
+
+
+def _date_label(match: re.Match[str]) -> Label:
+    month = match["month"]
+    number = int(month) if month.isdigit() else _MONTH_NAMES.index(month.capitalize()[:3]) % 12 + 1
+    return Label(f"{match['year'] or 0}-{number}-{int(match['day'])}")
+
+
+def _label_in_numbers(match: re.Match[str]) -> Label:
+    year, month, day = (
+        match.group("year", "month", "day") if match["year"] else match.group("last", "second", "first")
+    )
+    return Label(f"{year}-{int(month)}-{int(day)}")
+
+
 def _read_date(text: str, match: re.Match[str]) -> Mention:
     """Return a date with the word before it: "the outage of 3 March 2024"."""
     offset = max(0, match.start() - _BEFORE)
     before = _BEFORE_DATE.search(text[offset : match.start()])
     word = before[1].lower() if before else ""
     is_name = before is not None and word not in _NO_NAMES
-    month = match["month"]
-    number = int(month) if month.isdigit() else _MONTH_NAMES.index(month.capitalize()) % 12 + 1
-    label = Label(f"{match['year'] or 0}-{number}-{int(match['day'])}")
+    label = _date_label(match)
     start = offset + before.start() if before and is_name else match.start()
     is_open = bool(re.match(r"\s?(?:to|until|[-–—])\s", text[match.end() : match.end() + 8]))
     return Mention(stem(word) if is_name else "", "date", ((label, label),), start, match.end(), is_open)

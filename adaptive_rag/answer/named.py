@@ -1,8 +1,8 @@
 """Keeps the rows and sections that a question names, where the reader also chose others of their kind.
 
-A question names a row by its first cell or a code ("P-100", "/events"), and a section by the number in its
-heading ("2.4.0", "Sprint 14"). The other rows of the table, and the other numbered sections of the level,
-do not answer it.
+A question names a row by its first cell, a code ("P-100", "/events") or a date in any form, and a section by
+the number in its heading ("2.4.0", "Sprint 14"). The other rows of the table, and the other numbered sections
+of the level, do not answer it.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from adaptive_rag.answer.labels import Label, dates_in
 from adaptive_rag.answer.score import ScoredSentences
 from adaptive_rag.answer.sentences import AnswerSentence
 from adaptive_rag.state import Candidate
@@ -73,8 +74,9 @@ def _asked_for(question: str, names: Sequence[Sequence[Named]]) -> dict[Hashable
         question = _SHARED_WORD.sub(r"\1 \2\3\1 ", question)
     asked: dict[Hashable, set[str]] = {}
     groups = {named for of_sentence in names for named in of_sentence}
+    dates = dates_in(question)
     for group, own in groups:
-        if matches := {name for name in own if _names(question, name)}:
+        if matches := {name for name in own if _names(question, name) or _is_date(name, dates)}:
             asked.setdefault(group, set()).update(matches)
     for group, own in groups:
         # Where one name has its capital, others may lack theirs: "an Adult and a child".
@@ -91,6 +93,11 @@ def _is_part(own: Sequence[str], name: str) -> bool:
 def _names(question: str, name: str) -> bool:
     """Return whether a question contains a name; its first word has a capital letter in any case."""
     return _holds(question if _is_numbered(name) else question[1:], name)
+
+
+def _is_date(name: str, dates: Sequence[Label]) -> bool:
+    """Return whether a name is one of some dates: "Thu 20 Nov" or "2025-11-20"."""
+    return bool(dates) and any(own.matches(date) for own in dates_in(name) for date in dates)
 
 
 def _holds(text: str, name: str) -> bool:

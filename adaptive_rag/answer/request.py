@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from adaptive_rag.answer.contributions import Contributions
+from adaptive_rag.answer.labels import write_dates_as
 from adaptive_rag.answer.named import keep_named
 from adaptive_rag.answer.people import OwnWords, find_own_words
 from adaptive_rag.answer.posts import asks_of_mail, sender_of
@@ -49,7 +50,7 @@ class Block:
     heading: Phrase | str = ""
     numbered: bool = False  # each sentence on its own line, with a number
     bulleted: bool = False  # each quote on its own line, with a dash
-    paragraphs: bool = False  # each quote as its own paragraph
+    paragraphs: bool = False  # each passage's quotes, or quoted paragraph, as its own paragraph
     opening: Phrase | None = None  # text above the heading
 
 
@@ -67,6 +68,10 @@ class AnswerStyle:
     extent: Extent = "sentence"
     # share of the total answer probability that the quoted sentences must reach
     mass: float = 0.85
+    # whether what is quoted from another passage begins a paragraph
+    paragraphs: bool = False
+    # minimum probability of a further quote, as a share of the first one's
+    share: float = 0.1
     # maximum number of words; the first quote is shown whatever its length
     words: int = 70
     # whether the parts of a question are answered separately
@@ -113,9 +118,10 @@ class AnswerRequest:
         situation = " ".join(self.situation.split())
         return f"{self._question_alone} ({situation})" if situation else self._question_alone
 
-    @property
+    @cached_property
     def _question_alone(self) -> str:
-        return f"{self.previous_question} {self.question}".strip()
+        question = f"{self.previous_question} {self.question}".strip()
+        return write_dates_as(question, [document["text"] for document in self.documents])
 
     @cached_property
     def answer_sentences(self) -> list[AnswerSentence]:

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from adaptive_rag.answer.labels import Label, find_mentions
+from adaptive_rag.answer.labels import Label, find_mentions, write_dates_as
 from adaptive_rag.answer.subjects import read_names
 
 
@@ -68,3 +68,20 @@ def test_long_lists_of_labels_are_read_in_linear_time(text: str) -> None:
     started = time.process_time()
     find_mentions(text * (100_000 // len(text)))
     assert time.process_time() - started < 5
+
+
+@pytest.mark.parametrize(
+    ("question", "written"),
+    [
+        ("who leads on sat 7 sept?", "who leads on sat 2024-09-07?"),
+        ("what was said on March 3, 2024", "what was said on 03.03.2024"),
+        ("from 3 March to the 7th of September", "from 03.03.2024 to the 2024-09-07"),
+        ("who leads on 8 sept?", "who leads on 8 sept?"),
+        ("who leads on 7 September 2025?", "who leads on 7 September 2025?"),
+    ],
+)
+def test_a_question_gets_the_dates_of_the_texts_that_write_them_in_numbers(question, written) -> None:
+    assert (
+        write_dates_as(question, ["2024-09-07 Shaw", "On 03.03.2024 nobody came. 1.2.3 is no date."])
+        == written
+    )

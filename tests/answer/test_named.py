@@ -22,6 +22,7 @@ PATHS = HEADER.format("Method", "Path", "Limit") + (
 )
 PLANS = HEADER.format("Plan", "Queues", "Team size") + "| Team | 20 | 7 |\n| Business | 200 | 30 |\n"
 GRADES = "| Grade | Wage |\n|--|--|\n| 3 | £900 |\n| 4 | £990 |\n| 5 | £1090 |\n"
+ROTA = "| Day | Lead |\n|--|--|\n| 2024-09-07 | Shaw |\n| Thu 19 Sept | Tolley |\n| 21.09.2024 | Birch |\n"
 MACHINES = "| Model | Price |\n|--|--|\n| Kestrel 45 | £1290 |\n| Kestrel 20 | £480 |\n| Delivery | £9 |\n"
 
 
@@ -48,6 +49,9 @@ MACHINES = "| Model | Price |\n|--|--|\n| Kestrel 45 | £1290 |\n| Kestrel 20 | 
         ("Does the Business or the Team plan have queues?", candidate(PLANS), ["Team", "Business"], []),
         ("Queues of the Business plan and of team?", candidate(PLANS), ["Team", "Business"], []),
         ("What changed in 2.3.0 and later?", sections(CHANGES), ["dark", "Parquet"], []),
+        ("Who leads on sat 7 sept?", candidate(ROTA), ["Shaw"], ["Tolley", "Birch"]),
+        ("Who leads on 2024-09-19?", candidate(ROTA), ["Tolley"], ["Shaw", "Birch"]),
+        ("Who leads on the 21st of September 2024?", candidate(ROTA), ["Birch"], ["Shaw", "Tolley"]),
         ("How much is the kestrel 45 with delivery?", candidate(MACHINES), ["1290", "Delivery"], ["480"]),
     ],
 )  # fmt: skip
