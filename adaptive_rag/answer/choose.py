@@ -21,10 +21,8 @@ from adaptive_rag.text.vectors import Scores
 
 # Maximum number of sentences shown before one that refers back to them.
 PREDECESSORS = 2
-# Minimum score of a further quote, and of a sentence of a quoted paragraph that is not next to the best one,
-# as a share of the first quote's and of the best sentence's. Both keep the evidence and shorten broad answers
-# by a tenth (`python -m benchmarks.real`, and the questions of two strangers).
-FURTHER_QUOTE, FURTHER_SENTENCE = 0.1, 0.05
+# Minimum share of the best sentence's score of one in its paragraph that is not next to it.
+FURTHER_SENTENCE = 0.05
 # A shorter sentence ("No.") may be the answer, but adds nothing to another one.
 MIN_WORDS = 3
 # The quality from which a piece without a speaker is a sentence rather than a heading.
@@ -42,9 +40,15 @@ def answer_first(request: AnswerRequest, scored: ScoredSentences) -> list[Block]
     """Quote the sentence that answers best with the text around it, and others where it is uncertain."""
     style = request.style
     chosen = choose(
-        scored, scored.scores, style.quotes, extent=style.extent, mass=style.mass, words=style.words
+        scored,
+        scored.scores,
+        style.quotes,
+        extent=style.extent,
+        mass=style.mass,
+        share=style.share,
+        words=style.words,
     )
-    return [Block(chosen, paragraphs=style.extent == "paragraph")]
+    return [Block(chosen, paragraphs=style.paragraphs)]
 
 
 def choose(
@@ -54,6 +58,7 @@ def choose(
     *,
     extent: Extent = "sentence",
     mass: float = 1.0,
+    share: float = 0.0,
     words: float = math.inf,
     already_shown: Sequence[AnswerSentence] = (),
     speakers: Sequence[str | None] = (),
@@ -67,6 +72,7 @@ def choose(
         extent: what a quote contains. "sentence": the sentence, with what it refers to and the list that it
             introduces; "paragraph": its paragraph, without the sentences at a distance that do not matter.
         mass: share of the sum of the scores, 0 to 1, that the quotes shall reach.
+        share: minimum score of a further quote, as a share of the first one's, 0 to 1.
         words: maximum number of words; the first quote may be longer, others are left out if they do not fit.
         already_shown: sentences that the answer shows already; none that repeats one of them is chosen.
         speakers: the speaker of each sentence, in a debate. A quote then contains only one speaker's words,
@@ -99,8 +105,8 @@ def choose(
             continue
         missing -= float(sum(scores[i] for i in new if np.isfinite(scores[i])))
         words -= length
-        if not quotes and mass < 1:
-            least = FURTHER_QUOTE * float(scores[best])
+        if not quotes and share:
+            least = share * float(scores[best])
         quotes += 1
         chosen += new
         best_quote_size = best_quote_size or len(chosen)
@@ -127,7 +133,8 @@ def _quote_around(
 ) -> range:
     """Return the indices of a quote: the best sentence, what it needs to be understood, what follows it."""
     first, end = best, _list_end(sentences, best)
-    if extent == "paragraph":
+    # Of a numbered list, a step needs the others.
+    if extent == "paragraph" or sentences[best].list_mark[:1].isdigit():
         first, end = _paragraph(sentences, scores, best, longest)
     # "This version was valid until 2023."
     if end < len(sentences) and sentences[end].continues(sentences[end - 1]) and cancels(sentences[end].text):

@@ -207,7 +207,9 @@ def _write_block(request: AnswerRequest, block: Block) -> list[Piece]:
         if block.bulleted:
             joins_line = is_same_speaker or refers_back
         else:
-            joins_line = is_same_speaker or not block.paragraphs
+            is_same_passage = before and first.document == before.document
+            is_short = request.style.extent == "sentence"
+            joins_line = is_same_speaker or not block.paragraphs or bool(is_same_passage and is_short)
         if block.numbered:
             lines.append([f"{number}. ", *pieces])
         elif lines and joins_line and not ends_with_code and not is_list:

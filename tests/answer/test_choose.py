@@ -9,9 +9,10 @@ from adaptive_rag.answer.choose import LONGEST_PARAGRAPH
 from adaptive_rag.answer.compose import extract_answer
 from adaptive_rag.answer.passages import join_neighbours
 from adaptive_rag.answer.request import Block
-from adaptive_rag.answer.styles import ANALYTICAL_STYLE, FACTUAL_STYLE
+from adaptive_rag.answer.styles import CONTEXTUAL_STYLE, FACTUAL_STYLE
 from tests.answer.made import ScriptedReader, candidate, request, without_markers
 
+PARAGRAPHS = replace(FACTUAL_STYLE, quotes=8, extent="paragraph", paragraphs=True, words=150, share=0.1)
 WALL = (
     "The Long Wall is a sea wall of stone that protects the low town. It is 2.3 kilometres long. "
     "The wall was built between 1955 and 1958. Visitors like the harbour for its herring gulls."
@@ -56,12 +57,12 @@ def test_paragraphs_join_until_most_of_the_chance_is_quoted_and_each_has_one_cit
     other = "Salt marsh is not grazed in winter.\n\nThe ferry goes once in an hour."
     documents = [candidate(WALL), candidate(f"{MARSH}\n\n{other}", source="marsh.txt")]
     chances = {"benefits birds": 0.4, "slows": 0.1, "in winter": 0.2, "1955": 0.3, "Vis": 0.02, "ferry": 0.1}
-    asked = request("What does the marsh do?", documents, chances, style=ANALYTICAL_STYLE)
+    asked = request("What does the marsh do?", documents, chances, style=PARAGRAPHS)
     answer = extract_answer(asked)
     assert without_markers(answer) == [MARSH, "Salt marsh is not grazed in winter.", WALL]
     assert answer.text.count("\n\n") == 2
     check(answer, documents)
-    short = extract_answer(replace(asked, style=replace(ANALYTICAL_STYLE, words=40)))
+    short = extract_answer(replace(asked, style=replace(PARAGRAPHS, words=40)))
     assert without_markers(short) == [MARSH, "Salt marsh is not grazed in winter."]
     sure = {"benefits birds": 0.91, "in winter": 0.05, "1955": 0.03}
     assert len(without_markers(extract_answer(request("What?", documents, sure, style=FACTUAL_STYLE)))) == 1
@@ -72,7 +73,7 @@ def test_of_a_long_paragraph_the_part_around_the_best_sentence_is_quoted() -> No
     document = candidate(" ".join(numbered))
     chances = {"Rule 9 ": 0.9, "Rule 10 ": 0.05}
     [said] = without_markers(
-        extract_answer(request("What is rule 9?", [document], chances, style=ANALYTICAL_STYLE))
+        extract_answer(request("What is rule 9?", [document], chances, style=PARAGRAPHS))
     )
     assert said.startswith("Rule ") and "Rule 9 " in said and "Rule 10 " in said
     assert len(said.split()) <= LONGEST_PARAGRAPH
@@ -84,7 +85,7 @@ def test_items_of_a_list_without_a_lead_in_stand_below_their_heading() -> None:
         "Links between them are found more easily by those who look for them",
     ]
     document = candidate("\n- ".join(["## One workspace\n", *items]))
-    answer = extract_answer(request("Why?", [document], {"same place": 0.9}, style=ANALYTICAL_STYLE))
+    answer = extract_answer(request("Why?", [document], {"same place": 0.9}, style=PARAGRAPHS))
     assert answer.text == "\n- ".join(["One workspace:", *items]) + " [1]"
 
 
@@ -95,9 +96,7 @@ def test_a_word_alone_is_an_answer_but_not_quoted_beside_one() -> None:
 
     def answer(no: float, stone: float) -> list[str]:
         chances = {"No.": no, "stone": stone}
-        return without_markers(
-            extract_answer(request("Is it?", [faq, wall], chances, style=ANALYTICAL_STYLE))
-        )
+        return without_markers(extract_answer(request("Is it?", [faq, wall], chances, style=PARAGRAPHS)))
 
     assert answer(0.6, 0.3) == ["No.", "The wall was built of stone."]
     assert answer(0.3, 0.6) == ["The wall was built of stone."]
@@ -119,7 +118,7 @@ def test_what_leads_to_a_list_brings_its_items() -> None:
 
 def test_repeated_paragraphs_are_shown_once() -> None:
     copies = [candidate(WALL, source=f"copy{n}.txt") for n in range(4)]
-    answer = extract_answer(request("When was it built?", copies, {"1955": 0.2}, style=ANALYTICAL_STYLE))
+    answer = extract_answer(request("When was it built?", copies, {"1955": 0.2}, style=PARAGRAPHS))
     assert without_markers(answer) == [WALL]
 
 
@@ -247,7 +246,7 @@ def test_of_a_list_its_lead_in_and_the_items_that_belong_together_are_quoted(
     ]
     document = candidate("\n".join(["To start the pump:", "", *steps]))
     chances = {"Close it": 0.9}
-    answer = extract_answer(request("How do I start it?", [document], chances, style=ANALYTICAL_STYLE))
+    answer = extract_answer(request("How do I start it?", [document], chances, style=PARAGRAPHS))
     lead_in, *items = answer.text.splitlines()
     assert lead_in == "To start the pump:" and [item.split()[0] for item in items] == shown
 
@@ -264,7 +263,7 @@ def test_a_lead_in_is_left_out_only_of_its_own_items() -> None:
     )
     documents = [candidate("\n".join([lead, "", *items])), other]
     chances = {"north": 0.5, "stairs": 0.4}
-    answer = extract_answer(request("What is closed?", documents, chances, style=ANALYTICAL_STYLE))
+    answer = extract_answer(request("What is closed?", documents, chances, style=PARAGRAPHS))
     assert f"{lead} nothing but the stairs" in answer.text
 
 
@@ -279,3 +278,19 @@ def test_what_a_part_has_quoted_is_not_quoted_again() -> None:
     first = extract_answer(asked)
     again = extract_answer(request("Who likes it?", [candidate(WALL)], {"Visitors": 0.9}), first.citations)
     assert "Visitors" in first.text and again.text == ""
+
+
+def test_a_step_is_quoted_with_the_others() -> None:
+    steps = [f"{verb} the valve {'slowly ' * 30}and wait." for verb in ("Open", "Close", "Oil", "Push")]
+    items = [f"{number}. {step}" for number, step in enumerate(steps, start=1)]
+    document = candidate("\n".join(["To start the pump:", "", *items]))
+    answer = extract_answer(request("What do I do after I close it?", [document], {"Oil the valve": 0.9}))
+    assert answer.text.startswith("To start the pump:\n1. Open") and "4. Push" in answer.text
+
+
+def test_what_is_quoted_from_another_passage_begins_a_paragraph() -> None:
+    documents = [candidate(WALL), candidate(MARSH, source="marsh.md")]
+    chances = {"sea wall of stone": 0.4, "built between": 0.2, "slows the waves": 0.2}
+    answer = extract_answer(request("What holds the sea back?", documents, chances, style=CONTEXTUAL_STYLE))
+    first, second = answer.text.split("\n\n")
+    assert "sea wall of stone" in first and "built between" in first and "slows the waves" in second
