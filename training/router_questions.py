@@ -37,6 +37,7 @@ def load_rows(data: Path) -> list[Row]:
         *({**row, "source": "own"} for row in own),
         *draw_read_questions(),
         *asked_questions("train"),
+        *asked_questions("unread"),
     ]
 
 
