@@ -47,6 +47,7 @@ def answer_first(request: AnswerRequest, scored: ScoredSentences) -> list[Block]
         mass=style.mass,
         share=style.share,
         words=style.words,
+        in_order=style.paragraphs and style.extent == "sentence",
     )
     return [Block(chosen, paragraphs=style.paragraphs)]
 
@@ -60,6 +61,7 @@ def choose(
     mass: float = 1.0,
     share: float = 0.0,
     words: float = math.inf,
+    in_order: bool = False,
     already_shown: Sequence[AnswerSentence] = (),
     speakers: Sequence[str | None] = (),
 ) -> list[AnswerSentence]:
@@ -74,6 +76,7 @@ def choose(
         mass: share of the sum of the scores, 0 to 1, that the quotes shall reach.
         share: minimum score of a further quote, as a share of the first one's, 0 to 1.
         words: maximum number of words; the first quote may be longer, others are left out if they do not fit.
+        in_order: whether what stands before the best quote in its paragraph comes before it.
         already_shown: sentences that the answer shows already; none that repeats one of them is chosen.
         speakers: the speaker of each sentence, in a debate. A quote then contains only one speaker's words,
             including sentences with the score -inf, and is shorter.
@@ -110,7 +113,9 @@ def choose(
         quotes += 1
         chosen += new
         best_quote_size = best_quote_size or len(chosen)
-    return _without_lead_ins([sentences[index] for index in _order(sentences, chosen, best_quote_size)])
+    return _without_lead_ins(
+        [sentences[index] for index in _order(sentences, chosen, best_quote_size, in_order)]
+    )
 
 
 def _is_worth_quoting(
@@ -259,9 +264,19 @@ def _without_lead_ins(chosen: Sequence[AnswerSentence]) -> list[AnswerSentence]:
     return shown
 
 
-def _order(sentences: Sequence[AnswerSentence], chosen: Sequence[int], best_quote_size: int) -> list[int]:
-    """Put the best quote first, then the rest of its passage after it, before it, and other passages."""
-    best_quote, others = chosen[:best_quote_size], chosen[best_quote_size:]
+def _order(
+    sentences: Sequence[AnswerSentence], chosen: Sequence[int], best_quote_size: int, in_order: bool
+) -> list[int]:
+    """Put the best quote first, then the rest of its passage after it, before it, and other passages.
+
+    If `in_order`, the best quote includes all that is chosen of its paragraph.
+    """
+    best = sentences[chosen[0]] if chosen else None
+    first = set(chosen[:best_quote_size])
+    if in_order and best:
+        place = (best.document, best.paragraph)
+        first |= {i for i in chosen if (sentences[i].document, sentences[i].paragraph) == place}
+    best_quote, others = sorted(first), [index for index in chosen if index not in first]
     if not others:
         return list(best_quote)
     last = best_quote[-1]
