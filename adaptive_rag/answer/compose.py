@@ -262,7 +262,8 @@ def _show(request: AnswerRequest, sentence: AnswerSentence, speaker: str | None)
     """Return a sentence on one line; a code block keeps its lines."""
     text = without_label(sentence.text, speaker) if speaker else sentence.text
     if sentence.cells:
-        judge = request.reader and partial(score_lines, request.question_for_reader, request.reader)
+        reader, question = request.reader, request.question_for_reader
+        judge = partial(score_lines, question, reader) if reader else None
         text = attempt("rows", partial(say_row, sentence.cells, request.question, judge), text)
     elif text.startswith("|"):
         text = text.strip("| \t")  # a row of one cell

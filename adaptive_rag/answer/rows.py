@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from itertools import compress
 
 from adaptive_rag.text.tables import as_word
-from adaptive_rag.text.words import stem, terms, words
+from adaptive_rag.text.words import terms
 
 Cell = tuple[str, str]  # the name of the column, and the value
 JudgesLines = Callable[[Sequence[str]], Sequence[float]]
@@ -16,15 +16,6 @@ JudgesLines = Callable[[Sequence[str]], Sequence[float]]
 LIKELY_CELL, CELL_SHARE = 0.02, 0.2
 # Names of columns that say nothing about their values: "Tank: value 3.8 litres".
 _BLAND = {"value", "values", "amount", "data", "detail", "details", "description", "information", "meaning"}
-# Words of questions, and the column names that they ask for, the likeliest first.
-_SIZE, _PRICE = "size capacity amount total", "price cost fee amount total rate"
-MEASURES = {
-    "heavy": "weight", "tall": "height", "high": "height", "wide": "width", "deep": "depth", "fast": "speed",
-    "weigh": "weight",
-    "long": "length duration hours days weeks months minutes", "old": "age", "big": _SIZE, "large": _SIZE,
-    "many": "quantity number count", "when": "date day time",
-    **dict.fromkeys("expensive cheap cost costs pay paid spend spent".split(), _PRICE),
-}  # fmt: skip
 # A column's name with a unit: "Deposit (pounds)" above 30 becomes "deposit 30 pounds"; also "Height (m PD)",
 # "Cost £" and "Heated, %".
 _WITH_UNIT = re.compile(
@@ -55,11 +46,10 @@ def say_row(cells: Sequence[Cell], question: str, judge: JudgesLines | None = No
     question.
     """
     (column, name), *others = cells
-    line = question.partition("\n")[0]
     asked_for = _cells_that_answer(cells, judge) if judge and len(others) > 1 else []
-    named = _cells_named(others, line)
+    named = _cells_named(others, question.partition("\n")[0])
     if not asked_for or set(asked_for) < set(named):  # "compare Tannery Lane with Unit 7" asks for both
-        asked_for = named or _cells_named(others, line, _measures_in(line))
+        asked_for = named
     question_terms = set(terms(question))
     shown = [
         cell
@@ -100,11 +90,12 @@ def _are_compared(columns: Sequence[str]) -> bool:
     )
 
 
-def _cells_named(cells: Sequence[Cell], question: str, measures: Collection[str] = ()) -> list[Cell]:
-    """Return the cells that a question asks for by the names of their columns, or by measures in these."""
+def _cells_named(cells: Sequence[Cell], question: str) -> list[Cell]:
+    """Return the cells that a question asks for by the names of their columns."""
     question_terms = terms(question)
-    asked = {*question_terms, *measures}
-    shared_terms = {cell: shared for cell in cells if (shared := asked.intersection(terms(cell[0])))}
+    shared_terms = {
+        cell: shared for cell in cells if (shared := {*question_terms}.intersection(terms(cell[0])))
+    }
     # "The D300 Pro" does not ask for the column "D300"; "the D300 or the D300 Pro" asks for both.
     return [
         cell
@@ -112,11 +103,6 @@ def _cells_named(cells: Sequence[Cell], question: str, measures: Collection[str]
         if not any(shared < other for other in shared_terms.values())
         or any(question_terms.count(term) > 1 for term in shared)
     ]
-
-
-def _measures_in(question: str) -> list[str]:
-    """Return the stems of the columns that words of a question ask for: of "weight" for "heavy"."""
-    return [stem(name) for word in words(question) for name in MEASURES.get(word, "").split()]
 
 
 def with_unit(name: str, value: str) -> tuple[str, str]:

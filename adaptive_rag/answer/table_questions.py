@@ -15,7 +15,7 @@ from statistics import median
 
 from adaptive_rag.answer.quotes import readable
 from adaptive_rag.answer.row_conditions import RowConditions, find_conditions, find_letters
-from adaptive_rag.answer.rows import MEASURES, with_unit
+from adaptive_rag.answer.rows import with_unit
 from adaptive_rag.answer.validity import is_retired
 from adaptive_rag.answer.whole_tables import (
     NamedRow,
@@ -54,6 +54,15 @@ class TableKind:
     skips_results: bool = False
 
 
+# Words of questions, and the column names that they ask for, the likeliest first.
+_SIZE, _PRICE = "size capacity amount total", "price cost fee amount total rate"
+_MEASURES = {
+    "heavy": "weight", "tall": "height", "high": "height", "wide": "width", "deep": "depth", "fast": "speed",
+    "weigh": "weight",
+    "long": "length duration hours days weeks months minutes", "old": "age", "big": _SIZE, "large": _SIZE,
+    "many": "quantity number count", "when": "date day time",
+    **dict.fromkeys("expensive cheap cost costs pay paid spend spent".split(), _PRICE),
+}  # fmt: skip
 # Asks for the rows with a cell in a column: "What is in the gift box?"
 _WHAT_IS_IN = re.compile(r"^what(?: is|['’]s) in\b")
 # The kinds by the codes of their sentences in text/en.toml; the first whose pattern is found counts.
@@ -200,7 +209,7 @@ def read_table_question(question: str, kind: str, measure: str, table: WholeTabl
     # A year in a table's name does not say that all of its rows are of that year.
     known = found.terms | {term for term in table_terms if not _YEAR.fullmatch(term)} | _FOR_ROWS
     known |= set(terms(" ".join(table.columns)))
-    known |= {stem(word) for word in words(question) if word in _SUPERLATIVES or word in MEASURES}
+    known |= {stem(word) for word in words(question) if word in _SUPERLATIVES or word in _MEASURES}
     if kind == "count" and any(map(table.is_key, found.cells)):
         return _read_stock_question(asked, found, table)
     of_cells = kind == "count" and _counts_cells(question, asked, table)
@@ -352,7 +361,7 @@ def _is_of_counted(question: str, column: str) -> bool:
         or _is_inside(question, column)  # "the number of parts in stock"
         or bool(_YEAR.search(column))
         or names <= _FOR_ROWS
-        or not names.isdisjoint(map(stem, MEASURES["many"].split()))
+        or not names.isdisjoint(map(stem, _MEASURES["many"].split()))
     )
 
 
@@ -366,8 +375,8 @@ def _asks_for_groups(question: str, table: WholeTable) -> bool:
 def _measures(question: str, measure: str) -> Iterator[str]:
     """Yield possible names of columns for the measure that the question compares."""
     for word in (*words(question), measure):
-        yield from MEASURES.get(word, "").split()
-    if measure and measure not in MEASURES:
+        yield from _MEASURES.get(word, "").split()
+    if measure and measure not in _MEASURES:
         yield measure
 
 
@@ -409,7 +418,7 @@ def _find_column(
     if not measured and stem("price") in measures:
         measured = [name for name in comparable if _is_of_money(name, rows)]
     candidates = [name for name in measured if shared[name]] or measured
-    if not candidates and (measure not in MEASURES or measure in _GENERAL):
+    if not candidates and (measure not in _MEASURES or measure in _GENERAL):
         candidates = [name for name in comparable if shared[name]]
         if not candidates and not measures:
             candidates = [name for name in comparable if column_numbers(rows, name)]

@@ -29,7 +29,6 @@ MODELS = (("Property", "Weight"), ("D300", "12.8 kg"), ("D300 Pro", "15.6 kg"))
     [
         (CASSETTE, "price of the cassette", "BP-7: product Cassette 11-42, price 79.90"),
         (CASSETTE, "is it in stock?\ncassette price", "BP-7: product Cassette 11-42, stock 8"),
-        (CASSETTE, "How heavy is the cassette?", "BP-7: product Cassette 11-42, weight g 445"),
         (
             (("", "Waiting list"), ("2022", "64"), ("2023", "71")),
             "how many were on the waiting list in 2022",
@@ -111,6 +110,7 @@ COURSE = (("course", "Aqua Natal"), ("day", "Friday"), ("time", "12.15"), ("teac
         (BED, "who rents R2", "R2: holder Graham Stott"),
         (COURSE, "who teaches aqua natal", "Aqua Natal: teacher Zoe"),
         (COURSE, "when is aqua natal", "Aqua Natal: day Friday, time 12.15"),
+        (CASSETTE, "How heavy is the cassette?", "BP-7: product Cassette 11-42, weight g 445"),
         (MODELS, "How heavy is the D300 Pro?", "Weight: 15.6 kg (D300 Pro)"),
         (
             SITES,
