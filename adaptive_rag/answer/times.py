@@ -35,6 +35,7 @@ _GERMAN = {"mär": "mar", "mai": "may", "okt": "oct", "dez": "dec"}
 # Words of a name that tell the state of a document, not its content
 _STATE_WORDS = frozenset(
     "final draft archive archived old new current latest copy signed version rev revision release v of from "
+    "superseded replaced obsolete outdated expired withdrawn previous "
     "alt neu fassung stand vom".split()
 )
 _BRACKETS, _COPY = re.compile(r"\([^()]*\)"), re.compile(r"\(\d+\)")

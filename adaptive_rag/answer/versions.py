@@ -37,7 +37,7 @@ from adaptive_rag.answer.word_lists import MONTHS, NUMBER_NAMES
 from adaptive_rag.state import Candidate, Decision, Phrase
 from adaptive_rag.text.phrases import decide, say
 from adaptive_rag.text.places import place_at, section_at
-from adaptive_rag.text.vectors import Scores
+from adaptive_rag.text.vectors import Scores, cosines
 from adaptive_rag.text.words import stem, terms
 
 # A newer version answers what an older one does if the probability of its chunk and that of its best sentence
@@ -48,6 +48,9 @@ EQUALLY_RELEVANT, SAME_TOPIC = 0.5, 0.1
 WORTH_QUOTING = 0.01
 # Two sentences say nearly the same if this share of the shorter one's words is in the other, and this many.
 SAME_WORDS, MIN_SHARED = 0.6, 2
+# A sentence of a newer version with at least this cosine says the same: "Gift vouchers are valid for 12
+# months" and "Vouchers are valid for 24 months from the day they are bought" have .87.
+NEARLY_SAME = 0.8
 # In characters. Shorter numbers may be those of two boards' decisions.
 DISTINCT_NUMBER = 4
 # In characters. A longer heading is a paragraph that was taken for one.
@@ -240,6 +243,7 @@ class _Texts:
                     is_answered = is_relevant and scores[best] >= SAME_TOPIC * scores[best_old]
                     for index in indices:
                         same = [best] if is_answered else [i for i in newer if self._says_same(index, i)]
+                        same = same or self._nearest(index, newer)
                         new = max(same, key=lambda i: scores[i], default=best)
                         pairs.append(_Pair(index, new, "newer_version" if same else ""))
         return pairs
@@ -359,6 +363,16 @@ class _Texts:
         """Return whether a sentence of a newer version takes the place of one of an older version."""
         is_row = any(self.scored.sentences[index].cells for index in (old, new))
         return not is_row and self._is_about_same(old, new) and self._is_same_series(old, new)
+
+    def _nearest(self, old: int, newer: Sequence[int]) -> list[int]:
+        """Return the nearest sentence of a newer version if it is near enough to say the same, else none."""
+        sentences = self.scored.sentences
+        texts = [index for index in newer if not sentences[index].cells]
+        if not texts or sentences[old].cells:
+            return []
+        vectors = np.stack([sentences[index].vector for index in texts])
+        near = cosines(vectors, sentences[old].vector[None])[:, 0]
+        return [texts[int(near.argmax())]] if near.max() >= NEARLY_SAME else []
 
     def _is_same_series(self, old: int, new: int) -> bool:
         """Return whether two sentences are from texts of one name, or are rows of one file.

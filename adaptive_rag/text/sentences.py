@@ -65,6 +65,8 @@ _NEXT_WORD = re.compile(r"\s*(?P<open>[(\[{\"'“‘«¿¡*_]*)(?P<word>[\w’']
 _ROMAN = re.compile(r"[IVXLCDM]+$")
 # The part number in "part no. BF-31".
 _CODE = re.compile(r"[A-Z]{1,4}-?\d")
+# The dots of a price list between a name and its value: "Whole costume ........ £18", ". . . . ."
+_LEADER = re.compile(r"(?:\.[ \t]?){5,}")
 # How many characters before a full stop are searched for the preceding word.
 _MAX_LOOKBACK = 40
 # In characters. A longer row may be prose that contains "|", as in "{x | x is a string}".
@@ -138,6 +140,8 @@ def _ends_line(line: str, following: str, width: int) -> bool:
         return True
     if _BULLET.match(following) or _RULE.fullmatch(following) or _RULE.fullmatch(line):
         return True
+    if _LEADER.search(line) or _LEADER.search(following):
+        return True
     if line.lstrip().startswith("#") or (_LABEL.match(line) and _LABEL.match(following)):
         return True
     next_word = next(iter(following.split(maxsplit=1)), "")
@@ -149,9 +153,15 @@ def _ends_line(line: str, following: str, width: int) -> bool:
 
 def _sentence_ends(text: str, start: int, end: int) -> Iterator[int]:
     begin = start
+    leaders = _LEADER.finditer(text, start, end)
+    leader = next(leaders, None)
     for match in _END.finditer(text, start, end):
         if match.end() >= end:
             return
+        while leader and leader.end() <= match.start():
+            leader = next(leaders, None)
+        if leader and leader.start() <= match.start():
+            continue
         if match["mark"] is None or _is_end(text, begin, match):
             yield match.end()
             begin = match.end()

@@ -89,6 +89,24 @@ MAIL = (
 )
 
 
+def test_a_sentence_in_other_words_replaces_its_nearest_one_of_an_older_version(monkeypatch):
+    monkeypatch.setattr(versions, "NEARLY_SAME", 0.6)  # the made vectors know no meaning
+    old = ("prices 2025.txt", "Prices. Valid from 1 May 2025. Gift vouchers are valid for 12 months.")
+    new = ("prices 2026 (new).txt", "Vouchers are valid for 24 months. The terrace opens in May.")
+    question = "How long can I use a gift voucher?"
+    answer, _ = answer_from(question, [old, new], {"12 months": 0.9, "24 months": 0.01})
+    assert answer == "Vouchers are valid for 24 months. [2]"
+    terrace = ("prices 2026 (new).txt", "The terrace opens in May.")
+    answer, _ = answer_from(question, [old, terrace], {"12 months": 0.9})
+    assert answer == "In an older version (2025): Gift vouchers are valid for 12 months. [1]"
+
+
+def test_a_name_that_says_that_it_is_superseded_is_that_of_a_version():
+    documents = [("rules-2021-superseded.txt", OLD_RULES), ("rules-2024.txt", NEW_RULES)]
+    answer, _ = answer_from("How many dogs may I keep?", documents, {"One dog": 0.5, "two dogs": 0.3})
+    assert answer == "Up to two dogs may be kept in each flat. [2]"
+
+
 def test_a_mail_corrects_the_value_of_a_document_that_it_names():
     documents, answers = [HANDBOOK, ("mail.txt", MAIL)], {"four hours": 0.6, "TWO": 0.4}
     answer, asked = answer_from("For how many hours may a freezer be warm?", documents, answers)

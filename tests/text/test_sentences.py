@@ -97,3 +97,9 @@ def test_a_text_that_never_ends_a_sentence_is_read_in_linear_time(text):
     started = time.process_time()
     assert sentence_spans(text)
     assert time.process_time() - started < 10
+
+
+def test_each_line_of_a_price_list_with_dots_is_a_sentence():
+    lines = ["Charges", "Whole costume, period (pre-1900) ....... £18", "Hat . . . . . . . £3.50"]
+    text = "\n".join([*lines, "He paid.... Then he left."])
+    assert [text[a:b] for a, b in sentence_spans(text)] == [*lines, "He paid....", "Then he left."]
