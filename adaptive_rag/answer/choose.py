@@ -113,9 +113,22 @@ def choose(
         quotes += 1
         chosen += new
         best_quote_size = best_quote_size or len(chosen)
+    chosen += _between(sentences, chosen)
     return _without_lead_ins(
         [sentences[index] for index in _order(sentences, chosen, best_quote_size, in_order)]
     )
+
+
+def _between(sentences: Sequence[AnswerSentence], chosen: Sequence[int]) -> list[int]:
+    """Return the sentences that stand alone between two chosen ones of their paragraph."""
+    return [
+        index
+        for index in (first + 1 for first in chosen)
+        if index not in chosen
+        and index + 1 in chosen
+        and sentences[index].continues(sentences[index - 1])
+        and sentences[index + 1].continues(sentences[index])
+    ]
 
 
 def _is_worth_quoting(

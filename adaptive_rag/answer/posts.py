@@ -31,6 +31,8 @@ _WHEN = re.compile(
 _WEEKDAY = re.compile(r"(?:Mon|Tues?|Wed(?:nes)?|Thu(?:rs)?|Fri|Sat(?:ur)?|Sun)(?:day)?\.?", re.IGNORECASE)
 # "## Follow-up 8 February" begins a section; "## Ann, 8 February" a post.
 _DATED_HEADING = re.compile(r"#+ +[^\W\d_][\w-]* +\d{1,2} +[^\W\d_]+(?: \d{4})? *$")
+# "--- Comment card, Friday ---" begins what somebody else wrote.
+_FRAMED = re.compile(r"[ \t]*([-=*_~])\1+ .*\w.* \1{2,}[ \t]*")
 # Separators in a header, and words before or after a name.
 _PARTS = re.compile(
     r"[\[\](){}|·•,;–—]|\s-\s|\b(?:posted|written|reviewed|review|by|on|at|wrote|said)\b:?", re.IGNORECASE
@@ -62,8 +64,10 @@ def find_posts(text: str, paragraphs: Sequence[int], *, is_mail: bool) -> list[t
     known = {start for start, *_ in headers}
     for start in paragraphs:
         line = text[start : start + LONGEST_HEADER].split("\n", 1)[0]
-        if start not in known and len(line) < LONGEST_HEADER and (name := _read_header(line)):
-            headers.append((start, start + len(line), name))
+        if start not in known and len(line) < LONGEST_HEADER:
+            name = _read_header(line)
+            if name or _FRAMED.fullmatch(line):
+                headers.append((start, start + len(line), name))
     headers.sort()
     ends = [*(start for start, *_ in headers[1:]), len(text)]
     posts = [

@@ -13,7 +13,7 @@ from adaptive_rag.answer.views import by_side
 
 # The lengths were chosen on the development half of the real documents (`python -m benchmarks.real`), what is
 # quoted beside the first sentence on 43 document sets that the reader does not know (`benchmarks.marked`).
-FACTUAL_STYLE = AnswerStyle(arrange=answer_first, words=60, share=0.3, splits=True)
+FACTUAL_STYLE = AnswerStyle(arrange=answer_first, words=60, share=0.2, splits=True)
 ANALYTICAL_STYLE = AnswerStyle(
     arrange=answer_first, sentences=4, quotes=8, extent="paragraph", paragraphs=True, words=150
 )

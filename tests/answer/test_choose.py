@@ -301,3 +301,12 @@ def test_a_contextual_answer_keeps_the_order_of_a_paragraph(style: AnswerStyle, 
     chances = {"built between": 0.4, "sea wall of stone": 0.3}
     text = extract_answer(request("What holds the sea back?", [candidate(WALL)], chances, style=style)).text
     assert (text.index("sea wall of stone") < text.index("built between")) == in_order
+
+
+def test_a_sentence_between_two_that_are_quoted_is_quoted_too() -> None:
+    text = (
+        "Until two weeks before, you get all back. Until four days before, half. Later we keep the deposit."
+    )
+    chances = {"all back": 0.5, "the deposit": 0.3}
+    answer = extract_answer(request("What do I get back?", [candidate(text)], chances))
+    assert answer.text == f"{text} [1]"

@@ -140,6 +140,10 @@ BOLD_STARS = (
     "**Bert K., 2 stars:** Ice-cold showers.\n"
     "- **Dov, ★☆☆☆☆** A day on land."
 )
+FRAMED = (
+    "--- Courier, 13 May, by H. Lorimer ---\nI was moved.\n\n--- Comment card ---\nOur first time.\n\n"
+    "--- Letter of 18 May, from Mrs Holt ---\nSir, I call it slow."
+)
 ONE_LINE = (
     "Dear Editor, The new path is a joy. My children use it daily. R. Amadi\n\n"
     "Sir, It floods. Mrs T. Beck, Mill Lane"
@@ -166,6 +170,8 @@ SURVEY = (
         (STARS, "We slept well.", "Ola B."),
         (STARS, "Nobody helped.", "NightOwl"),
         (STARS, "Fair.", "Ed Moss"),
+        (FRAMED, "I was moved.", "Courier"),
+        (FRAMED, "Our first time.", None),
         (BOLD_STARS, "Clean boats.", "Anna"),
         (BOLD_STARS, "Ice-cold showers.", "Bert K."),
         (BOLD_STARS, "A day on land.", "Dov"),
