@@ -67,8 +67,11 @@ _REFERS_BACK = re.compile(
 _EARLY_REFERENCE = re.compile(r"^\w[\w-]* \w+ (?:its|their|them|this|these|those|such|his|her|both)\b", re.I)
 # A sentence with more words can be understood alone, even if it refers back.
 _LONGEST_REFERRING = 40
-# The beginning of a reply
+# The beginning of a reply, and the end of one that leaves out what was asked: "The terrace and the bar are."
 _REPLY = re.compile(r"\W*(?:yes|no|ja|nein)\b", re.IGNORECASE)
+_ENDS_REPLY = re.compile(
+    r"\b(?:is|are|was|were|do|does|did|can|could|may|must|should|will|would|has|have)(?: not|n['’]t)?\W*\Z"
+)
 _CONTRACTED_NOT = re.compile(r"n['’]t\b", re.IGNORECASE)
 _CALENDAR = frozenset(map(stem, MONTHS | WEEKDAYS))
 # What stands between a name and its value: "Deposit: EUR 450", "MAX_BODY = 262144", "Total £5.00"
@@ -114,8 +117,8 @@ class AnswerSentence:
 
     @property
     def is_reply(self) -> bool:
-        """Return whether it begins with yes or no."""
-        return bool(_REPLY.match(self.text))
+        """Return whether it begins with yes or no, or leaves out what was asked."""
+        return bool(_REPLY.match(self.text) or _ENDS_REPLY.search(self.text))
 
     @property
     def is_list_item(self) -> bool:
