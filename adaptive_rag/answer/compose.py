@@ -82,17 +82,27 @@ def _answer_parts(request: AnswerRequest) -> tuple[Evidence, CitedText] | None:
         if judged.outcome != "answer":
             lines.append([say("nothing_on", part=part.question.partition("\n")[0])])
             continue
-        answer = extract_answer(part, already_cited=citations_of(join_pieces(lines, "")))
+        cited = citations_of(join_pieces(lines, ""))
+        best = part.scored.sentences[int(part.scored.scores.argmax())]
+        if _is_cited(part, best, cited):
+            continue  # an earlier line answers this part too
+        answer = extract_answer(part, already_cited=cited)
         if answer.text and answer.pieces not in lines:
             lines.append(answer.pieces)
-    best = max(evidence, key=lambda judged: judged.confidence or 0.0)
-    return best, CitedText(join_pieces(lines, "\n"))
+    likeliest = max(evidence, key=lambda judged: judged.confidence or 0.0)
+    return likeliest, CitedText(join_pieces(lines, "\n"))
 
 
 def _part_of(request: AnswerRequest, part: str) -> AnswerRequest:
     [vector] = load_minilm().encode([part])
     return replace(
-        request, question=part, question_vector=vector, style=FACTUAL_STYLE, parts=(), missing_side=None
+        request,
+        question=part,
+        question_vector=vector,
+        style=FACTUAL_STYLE,
+        parts=(),
+        whole=request,
+        missing_side=None,
     )
 
 
@@ -152,17 +162,13 @@ def _write(
 
 
 def _uncited(request: AnswerRequest, block: Block, already_cited: Sequence[Citation]) -> list[AnswerSentence]:
-    """Return the sentences of a block that are in none of the citations, and the rows, of other cells."""
-    return [
-        sentence
-        for sentence in block.sentences
-        if sentence.cells
-        or not any(
-            citation["source"] == request.documents[sentence.document]["source"]
-            and citation["start"] <= sentence.start < citation["end"]
-            for citation in already_cited
-        )
-    ]
+    """Return the sentences of a block that are in none of the citations."""
+    return [s for s in block.sentences if not _is_cited(request, s, already_cited)]
+
+
+def _is_cited(request: AnswerRequest, sentence: AnswerSentence, citations: Sequence[Citation]) -> bool:
+    source = request.documents[sentence.document]["source"]
+    return any(c["source"] == source and c["start"] <= sentence.start < c["end"] for c in citations)
 
 
 def _split_into_quotes(request: AnswerRequest, block: Block) -> list[list[AnswerSentence]]:
@@ -262,9 +268,10 @@ def _show(request: AnswerRequest, sentence: AnswerSentence, speaker: str | None)
     """Return a sentence on one line; a code block keeps its lines."""
     text = without_label(sentence.text, speaker) if speaker else sentence.text
     if sentence.cells:
-        reader, question = request.reader, request.question_for_reader
-        judge = partial(score_lines, question, reader) if reader else None
-        text = attempt("rows", partial(say_row, sentence.cells, request.question, judge), text)
+        # The parts of a question that one row answers show it once, with the cells for all of them.
+        whole = request.whole or request
+        judge = partial(score_lines, whole.question_for_reader, whole.reader) if whole.reader else None
+        text = attempt("rows", partial(say_row, sentence.cells, whole.question, judge), text)
     elif text.startswith("|"):
         text = text.strip("| \t")  # a row of one cell
     if not text.endswith(f"\n{CODE_FENCE}"):

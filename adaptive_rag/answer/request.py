@@ -98,6 +98,7 @@ class AnswerRequest:
     previous_question: str = ""  # the question that a follow-up refers to
     situation: str = ""  # what users say about themselves
     parts: Sequence[str] = ()  # the separate questions, if the question consists of several
+    whole: AnswerRequest | None = None  # of which this is a part
     missing_side: Side | None = None  # the side that no passage takes; the answer says so
     is_strict: bool = False  # whether an answer must have every content word of the question
     look_up: LookUp = lambda name: ()  # finds chunks that may contain a name

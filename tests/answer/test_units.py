@@ -6,11 +6,12 @@ import docx
 import pytest
 
 from adaptive_rag import AdaptiveRAG
+from adaptive_rag.answer.compose import answer_locally
 from adaptive_rag.answer.sentences import collect_sentences
 from adaptive_rag.answer.units import read_units
 from adaptive_rag.ingest import extract_text, split
 from adaptive_rag.text.sentences import sentence_spans
-from tests.answer.made import ScriptedReader, candidate, sentences_of
+from tests.answer.made import ScriptedReader, candidate, request, sentences_of
 
 PRICES = """item,price,stock,supplier
 Brass hinge,4.20,12,Harlow Metals
@@ -307,3 +308,12 @@ def test_a_row_does_not_repeat_its_sheet():
     passage = candidate(text) | {"start": 0, "end": len(text), "metadata": {"row": 2, "sheet": "Paper"}}
     (unit,) = read_units(passage, [(0, len(text))])
     assert (unit.text, unit.end) == ("Letterhead: price 15.25", len(text))
+
+
+def test_a_row_that_answers_two_questions_is_shown_once_with_the_cells_for_both():
+    text = "| Tool | Deposit | Shelf |\n|--|--|--|\n| Drill | 30 | B2 |\n| Saw | 20 | A1 |\n"
+    chances = {"| Drill": 0.9, "30": 0.5, "B2": 0.4, "| Saw": 0.05}
+    parts = ["What is the deposit for the drill", "on which shelf is the drill"]
+    asked = request(f"{' and '.join(parts)}?", [candidate(text)], chances, parts=parts)
+    _, answer = answer_locally(asked, abstains=True)
+    assert answer.text == "Drill: deposit 30, shelf B2 [1]"
