@@ -40,16 +40,15 @@ _BRACKETS = re.compile(r" \(.*\)")
 def say_row(cells: Sequence[Cell], question: str, judge: JudgesLines | None = None) -> str:
     """Write a row in words: its name, the cells that the question mentions, and those that it asks for.
 
-    `judge` returns the probability that each of some lines answers the question. Without it, or where no cell
-    is likely to, those are shown that the question names by their columns ("is it in stock"), or else all.
+    `judge` returns the probability that each of some lines answers the question. The likely cells are shown,
+    and those that the question names by their columns ("is it in stock"); where there are neither, all are.
     The first cell names the row. The subject of an earlier question may stand below the first line of the
     question.
     """
     (column, name), *others = cells
-    asked_for = _cells_that_answer(cells, judge) if judge and len(others) > 1 else []
-    named = _cells_named(others, question.partition("\n")[0])
-    if not asked_for or set(asked_for) < set(named):  # "compare Tannery Lane with Unit 7" asks for both
-        asked_for = named
+    asked_for = _cells_named(others, question.partition("\n")[0])
+    if judge and len(others) > 1:
+        asked_for += _cells_that_answer(cells, judge)
     question_terms = set(terms(question))
     shown = [
         cell

@@ -107,7 +107,7 @@ COURSE = (("course", "Aqua Natal"), ("day", "Friday"), ("time", "12.15"), ("teac
 @pytest.mark.parametrize(
     ("cells", "question", "said"),
     [
-        (BED, "who rents R2", "R2: holder Graham Stott"),
+        (BED, "who is the tenant of R2?", "R2: holder Graham Stott"),
         (COURSE, "who teaches aqua natal", "Aqua Natal: teacher Zoe"),
         (COURSE, "when is aqua natal", "Aqua Natal: day Friday, time 12.15"),
         (CASSETTE, "How heavy is the cassette?", "BP-7: product Cassette 11-42, weight g 445"),
