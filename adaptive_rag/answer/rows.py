@@ -13,7 +13,7 @@ Cell = tuple[str, str]  # the name of the column, and the value
 JudgesLines = Callable[[Sequence[str]], Sequence[float]]
 
 # The probability from which the best cell of a row answers, and the share of it that others need to be shown.
-LIKELY_CELL, CELL_SHARE = 0.02, 0.2
+LIKELY_CELL, CELL_SHARE = 0.15, 0.2
 # Names of columns that say nothing about their values: "Tank: value 3.8 litres".
 _BLAND = {"value", "values", "amount", "data", "detail", "details", "description", "information", "meaning"}
 # A column's name with a unit: "Deposit (pounds)" above 30 becomes "deposit 30 pounds"; also "Height (m PD)",
