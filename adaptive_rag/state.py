@@ -306,8 +306,9 @@ class AnswerFields(TypedDict):
     abstained: bool
 
 
+# Before there is an answer.
 NO_ANSWER = AnswerFields(
-    answer="", parts=[], citations=[], grounding=0.0, confidence=None, outcome="refusal", abstained=False
+    answer="", parts=[], citations=[], grounding=0.0, confidence=None, outcome="answer", abstained=False
 )
 
 

@@ -113,22 +113,28 @@ def choose(
         quotes += 1
         chosen += new
         best_quote_size = best_quote_size or len(chosen)
-    chosen += _between(sentences, chosen)
+    chosen += _between(sentences, scores, chosen, words)
     return _without_lead_ins(
         [sentences[index] for index in _order(sentences, chosen, best_quote_size, in_order)]
     )
 
 
-def _between(sentences: Sequence[AnswerSentence], chosen: Sequence[int]) -> list[int]:
-    """Return the sentences that stand alone between two chosen ones of their paragraph."""
-    return [
-        index
-        for index in (first + 1 for first in chosen)
-        if index not in chosen
-        and index + 1 in chosen
-        and sentences[index].continues(sentences[index - 1])
-        and sentences[index + 1].continues(sentences[index])
-    ]
+def _between(
+    sentences: Sequence[AnswerSentence], scores: Scores, chosen: Sequence[int], words: float
+) -> list[int]:
+    """Return the sentences that stand alone between two chosen ones of their paragraph.
+
+    One without a score is about another thing, or must not be chosen. `words` is how many may be added.
+    """
+    between = list[int]()
+    for index in (first + 1 for first in chosen):
+        if index in chosen or index + 1 not in chosen or scores[index] <= 0 or sentences[index].cells:
+            continue
+        before, middle, after = sentences[index - 1 : index + 2]
+        if middle.continues(before) and after.continues(middle) and middle.word_count <= words:
+            between.append(index)
+            words -= middle.word_count
+    return between
 
 
 def _is_worth_quoting(
@@ -284,11 +290,10 @@ def _order(
 
     If `in_order`, the best quote includes all that is chosen of its paragraph.
     """
-    best = sentences[chosen[0]] if chosen else None
     first = set(chosen[:best_quote_size])
-    if in_order and best:
-        place = (best.document, best.paragraph)
-        first |= {i for i in chosen if (sentences[i].document, sentences[i].paragraph) == place}
+    if in_order:
+        places = {(sentences[i].document, sentences[i].paragraph) for i in chosen[:1]}
+        first |= {i for i in chosen if (sentences[i].document, sentences[i].paragraph) in places}
     best_quote, others = sorted(first), [index for index in chosen if index not in first]
     if not others:
         return list(best_quote)

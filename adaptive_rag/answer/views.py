@@ -26,7 +26,7 @@ OTHER_SIDE_WORDS = 40
 # Sentences count whose chunk has at least this share of the best chunk's relevance.
 RELEVANT_SHARE = 0.1
 # A sentence is quoted that has at least this share of the best score, by whether somebody is known to say it.
-# With .01 for the latter too, answers hold .04 more of what answers, in a fifth more words.
+# With .01 for both, answers hold .04 more of what answers, in a fifth more words.
 VIEW_SHARE, SHARE_WITHOUT_HOLDER = 0.03, 0.05
 # Maximum number of words in the answer to a debate, without the names: with 150, a third of the answers to
 # the 15 questions for views of `benchmarks.typed_questions` are too long.

@@ -307,6 +307,9 @@ def test_a_sentence_between_two_that_are_quoted_is_quoted_too() -> None:
     text = (
         "Until two weeks before, you get all back. Until four days before, half. Later we keep the deposit."
     )
-    chances = {"all back": 0.5, "the deposit": 0.3}
+    chances = {"all back": 0.5, "the deposit": 0.3, "half": 0.01}
     answer = extract_answer(request("What do I get back?", [candidate(text)], chances))
     assert answer.text == f"{text} [1]"
+    del chances["half"]  # it is about another thing
+    answer = extract_answer(request("What do I get back?", [candidate(text)], chances))
+    assert "half" not in answer.text
