@@ -299,7 +299,8 @@ class AnswerFields(TypedDict):
     citations: list[Citation]
     # the share of the answer's claims that the documents support, 0-1; 1 for quotes
     grounding: float
-    # the probability that the passages that were read answer the question, 0-1; None if nothing judged them
+    # the probability that what is quoted answers, 0-1; for a chat model's answer, that the passages do; None
+    # if nothing judged them
     confidence: float | None
     outcome: Outcome
     # whether the outcome is a refusal

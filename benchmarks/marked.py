@@ -9,6 +9,8 @@ search. So it shows what the steps after the search are worth: run it with and w
 FOLDER`), it also asks about these. The script prints a Markdown table, by the type that a question's author
 had in mind, each mean with its 95 % bootstrap interval and the number of questions:
 
+- wrong: an answer quotes no marked sentence, or there is none
+- brier: the squared error of the confidence, as the probability that a marked sentence is quoted
 - best: the sentence that answers first is quoted
 - points: the share of the marked sentences that are quoted
 - exact: the share of the quoted characters that are marked, or needed by a marked sentence
@@ -34,7 +36,7 @@ from training.reader.found import read_found
 from training.reader.sources import Row
 
 OUTCOMES = ("answer", "closest", "refusal")
-MEASURES = ("best", "points", "exact", "words", *OUTCOMES)
+MEASURES = ("wrong", "brier", "best", "points", "exact", "words", *OUTCOMES)
 # In characters. A passage begins at a multiple of it, so that none is joined with another.
 PASSAGE_LENGTH = 1_000_000
 # The share of a marked sentence that must be quoted.
@@ -79,15 +81,19 @@ def answer(row: Row, without: Iterable[str] = ()) -> Mapping[str, Any]:
 
 def measure(row: Row, output: Mapping[str, Any]) -> dict[str, float]:
     """Return the figures of an answer."""
-    figures = {name: float(output["outcome"] == name) for name in OUTCOMES}
-    if row["told"] == "no":
-        return {f"{name}, unanswerable": value for name, value in figures.items()}
     quoted, marked = set[int](), set[int]()
     for citation in output["citations"] if not output["abstained"] else ():
         quoted |= set(range(citation["start"], citation["end"]))
     for place in (*row["points"], *row["beside"]):
         marked |= characters_at(place)
     is_quoted = [len(quoted & characters_at(p)) >= QUOTED * len(characters_at(p)) for p in row["points"]]
+    figures = {"wrong": float(output["outcome"] == "answer" and not any(is_quoted))}
+    if output["confidence"] is not None:
+        figures["brier"] = (output["confidence"] - any(is_quoted)) ** 2
+    ending = ", unanswerable" if row["told"] == "no" else ""
+    figures |= {f"{name}{ending}": float(output["outcome"] == name) for name in OUTCOMES}
+    if row["told"] == "no":
+        return figures
     figures |= {
         "best": float(is_quoted[row["points"].index(row["best"])]),
         "points": sum(is_quoted) / len(is_quoted),

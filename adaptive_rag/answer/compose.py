@@ -114,7 +114,7 @@ def extract_answer(request: AnswerRequest, already_cited: Sequence[Citation] = (
     """
     if not request.scored.sentences:
         return CitedText([])
-    return _write(request, request.style.arrange(request, request.scored), already_cited)
+    return _write(request, request.blocks, already_cited)
 
 
 def quote_plainly(request: AnswerRequest) -> tuple[Evidence, CitedText | None]:

@@ -174,8 +174,12 @@ class AnswerRequest:
         without_situation = self._score(self._question_alone).answered
         if without_situation is None:
             return probability
-        p = np.clip([probability, without_situation], 1e-4, 1 - 1e-4)
-        return float(1 / (1 + np.exp(-np.log(p / (1 - p)).mean())))
+        return mean_of_odds([probability, without_situation])
+
+    @cached_property
+    def blocks(self) -> list[Block]:
+        """Return the sentences that the style's answer consists of."""
+        return self.style.arrange(self, self.scored)
 
     def _score(self, question: str) -> ScoredSentences:
         score = partial(
@@ -259,3 +263,9 @@ class AnswerRequest:
             or Contributions({**document, "text": ""})
             for document in self.documents
         ]
+
+
+def mean_of_odds(probabilities: Sequence[float]) -> float:
+    """Return the probability whose log-odds are the mean of those of some probabilities."""
+    p = np.clip(probabilities, 1e-4, 1 - 1e-4)
+    return float(1 / (1 + np.exp(-np.log(p / (1 - p)).mean())))

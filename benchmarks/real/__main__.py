@@ -194,10 +194,10 @@ def _begins_with_first_point(answer: AnsweredRow) -> bool:
 def calibration_error(answers: Sequence[AnsweredRow]) -> float:
     """Return the expected calibration error of the confidence, in bins of equal counts (Naeini et al. 2015).
 
-    The confidence is taken as the probability that the passages that were read contain the evidence.
+    The confidence is taken as the probability that an answer, or the closest passages, contain the evidence.
     """
     pairs = sorted(
-        (answer.confidence, answer.evidence_read) for answer in answers if answer.confidence is not None
+        (answer.confidence, _is_evidence_shown(answer)) for answer in answers if answer.confidence is not None
     )
     bins = [part for part in np.array_split(np.array(pairs, dtype=float), BINS) if len(part)]
     return float(sum(len(part) * abs(part[:, 0].mean() - part[:, 1].mean()) for part in bins) / len(pairs))
