@@ -4,13 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from adaptive_rag.answer.overview import (
-    DOCUMENTS,
-    SECTIONS,
-    STRETCHES,
-    outline_document,
-    outline_documents,
-)
+from adaptive_rag.answer.overview import DOCUMENTS, SECTIONS, STRETCHES, outline_document, outline_documents
 from adaptive_rag.context import Context
 from adaptive_rag.graph.builder import build_graph
 from adaptive_rag.index import Index
@@ -160,8 +154,7 @@ def test_of_a_table_its_size_and_columns_are_told(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "question",
-    ["Summarise all documents", "please sum up these documents.", "Fasse alle Dokumente zusammen"],
+    "question", ["Summarise all documents", "please sum up these documents.", "Fasse alle Dokumente zusammen"]
 )
 def test_all_documents_are_told_by_how_each_begins(index: Index, question: str) -> None:
     answer = build_graph().compile().invoke({"question": question}, context=Context(index=index))

@@ -168,11 +168,7 @@ def test_a_passage_keeps_the_metadata_that_its_chunks_share(make):
 
 
 def test_each_place_of_a_joined_passage_has_the_page_it_stands_on(make):
-    first = {
-        **make("a", WALL[:30]),
-        "page": 3,
-        "metadata": {"page_end": 4, "page_starts": {"4": 22}},
-    }
+    first = {**make("a", WALL[:30]), "page": 3, "metadata": {"page_end": 4, "page_starts": {"4": 22}}}
     second = {
         **make("b", WALL[24:], start=24),
         "page": 4,

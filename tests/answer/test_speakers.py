@@ -197,10 +197,7 @@ def test_a_header_or_what_follows_a_quote_names_the_speaker(text, sentence, spea
 @pytest.mark.parametrize(
     ("text", "author"),
     [
-        (
-            "guest: Olu\nstars: 1\nreview: A party next door until three, and no refund was offered.",
-            "Olu",
-        ),
+        ("guest: Olu\nstars: 1\nreview: A party next door until three, and no refund was offered.", "Olu"),
         ("name: Ines\ntext: The road is loud at night, so we slept badly in the tent.", "Ines"),
         ("part: Hinge\ntext: The hinge is made of brass and holds doors of up to forty kilos.", None),
         ("guest: Olu\nstars: 1", None),

@@ -8,11 +8,7 @@ from dataclasses import replace
 from typing import Literal
 
 import pytest
-from langchain_core.exceptions import (
-    ContextOverflowError,
-    ModelAPIError,
-    ModelInvalidRequestError,
-)
+from langchain_core.exceptions import ContextOverflowError, ModelAPIError, ModelInvalidRequestError
 from langchain_core.runnables import RunnableLambda
 
 from adaptive_rag.answer.draft import DraftQuestion, ask_to_draft

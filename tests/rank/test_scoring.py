@@ -203,11 +203,7 @@ def cross_encode(
 
 def test_the_cross_encoder_weighs_six_tenths(tmp_path, nothing_loaded):
     write_cross_encoder(tmp_path, QUESTION, *PASSAGES)
-    given = [
-        scored("a", "herring", 1.0),
-        scored("b", "the sea wall is long", 0.5),
-        scored("c", "", 0.0),
-    ]
+    given = [scored("a", "herring", 1.0), scored("b", "the sea wall is long", 0.5), scored("c", "", 0.0)]
     ranked, reasons = cross_encode(tmp_path, given)
     assert [c["id"] for c in ranked] == ["b", "a", "c"]
     assert ranked[0]["scores"]["cross_encoder"] == pytest.approx(sigmoid(7))

@@ -5,13 +5,7 @@ import pytest
 from adaptive_rag.context import make_context
 from adaptive_rag.index.memory import MemoryIndex
 from adaptive_rag.nodes.rerank import reserve_for_context
-from adaptive_rag.rank.window import (
-    READING,
-    ReadingBudget,
-    choose_window,
-    fitting_size,
-    given_size,
-)
+from adaptive_rag.rank.window import READING, ReadingBudget, choose_window, fitting_size, given_size
 from adaptive_rag.search.fusion import with_scores
 from adaptive_rag.state import Candidate
 from adaptive_rag.text.phrases import decide, say
