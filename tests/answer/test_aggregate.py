@@ -237,7 +237,6 @@ def ask(tmp_path_factory: pytest.TempPathFactory) -> Ask:
         ("Which invoice is the largest?", "highest “amount”: INV-102", ["INV-102"]),
         ("what is the latest invoice", "latest “date”: INV-104", ["INV-104"]),
         ("What is the cheapest course?", "lowest “fee”: Drawing", ["Drawing"]),
-        ("which course has the most weeks?", "highest “weeks”: Drawing", ["Drawing"]),
         ("what is the total of all open invoices?", "adds up to £2,200.25", ["INV-102", "INV-104"]),
         ("What is the average fee of a course?", "(Courses) is €158.33:", ["Pottery", "Welding", "Drawing"]),
         ("median amount of the open invoices", "is £1,100.125:", ["INV-102", "INV-104"]),
@@ -245,7 +244,6 @@ def ask(tmp_path_factory: pytest.TempPathFactory) -> Ask:
         ("how many suppliers are there?", "3 different values of “supp", ["Harbour", "Nordic", "Clean"]),
         ("how many invoices are there?", "There are 4 rows in invoices.csv:", ["101", "102", "103", "104"]),
         ("which courses does Ann Lee teach?", "Pottery", ["Pottery", "Drawing"]),
-        ("list all courses", "Welding", ["Pottery", "Welding", "Drawing"]),
         ("list the events in May", "The 2 rows of events.csv with date in May:", ["Meeting", "drill"]),
         ("Which event is the last?", "latest “date”: 2026-06-22: event Audit [", ["Audit"]),
         ("Which event has the most guests in Q2?", "event Fire drill, 70 (Q2 guests)", ["drill"]),
@@ -272,7 +270,6 @@ def test_it_is_worked_out_over_all_rows_and_each_is_cited(
     [
         "who teaches welding?",  # a row says it
         "how many weeks is the pottery course?",  # a cell says it
-        "what does welding cost?",
         "which invoice is the largest in Spain?",  # nothing of Spain stands there
         "list all penguins",
         "why are courses cheap?",
@@ -280,7 +277,6 @@ def test_it_is_worked_out_over_all_rows_and_each_is_cited(
         "how many invoices are not paid?",  # other rows than those with the cell
         "what is the total amount without Harbour Paper?",
         "which courses have over 8 weeks?",
-        "what happens on 2026-05-19?",
         "what is the invoice number of Nordic Desks?",
         "list the events and whether they are indoors",
         "list the events on 12 May",
@@ -289,7 +285,6 @@ def test_it_is_worked_out_over_all_rows_and_each_is_cited(
         "what is the total fee by teacher?",
         "how many events were there last year?",
         "which is the second cheapest course?",
-        "what are the three most expensive courses?",
         "what are the last 2 invoices?",
         "which is the heaviest invoice?",  # no column is a weight
         "",
@@ -350,7 +345,6 @@ def test_rows_are_named_in_words_and_of_many_columns_what_was_asked_is_shown(tmp
         ("budget", "How many have paid?", None),
         # rows of a section that is no longer valid do not count unless it is named
         ("fees", "what is the cheapest membership", "Of the 2 rows of fees.md (Fees 2025), this has"),
-        ("fees", "which membership is the most expensive", "Gold: price 90"),
         ("fees", "what is the average price of a membership", "of the 2 rows of fees.md (Fees 2025) is 60"),
         ("fees", "how many memberships are there", "There are 2 rows in fees.md (Fees 2025)"),
         ("fees", "what was the cheapest membership in 2024", "Basic: price 20"),
@@ -361,40 +355,33 @@ def test_rows_are_named_in_words_and_of_many_columns_what_was_asked_is_shown(tmp
         ("kit", "how many items are there?", "There are 4 rows"),
         # what is counted is not mixed up with what is added up
         ("counted", "what is the total number of nurses?", "2 of the 3 rows of staff.csv have role Nurse"),
-        ("counted", "how many nurses are there altogether?", None),
         ("counted", "what is the total number of hours?", "“hours” adds up to 78 over the 3 rows"),
         ("counted", "what is the total number of visitors in 2024?", "adds up to 870 over the 2 rows"),
         ("counted", "what is the average number of nurses?", None),
         ("counted", "how many cities are there?", "2 different values of “city” in the 4 rows of visits.csv"),
         ("counted", "how many cities are there in 2024?", "2 of the 4 rows of visits.csv have year 2024"),
         ("counted", "how many chairs are there in total?", "“quantity” adds up to 10"),
-        ("counted", "what is the total quantity?", "“quantity” adds up to 12"),
         ("counted", "what is the total unit price?", None),
         ("counted", "what do all things cost together?", None),
-        ("counted", "what is the highest unit price?", "Table"),
         ("counted", "what is the latest release?", None),  # 1.10 is no decimal
         # rows are those of the years, months, names and cells of the question
         ("repairs", "how much did repairs cost in 2024 in total", "adds up to 39,427.00 over the 3 rows"),
         ("repairs", "total cost of all the repairs by Thermavent", "adds up to 2,834.50 over the 2 rows"),
         ("repairs", "total cost of the repairs by Brugmann", "with firm Brugmann Plumbing"),
-        ("repairs", "list all repairs in house E", "The 2 rows of repair costs 2023 2024.csv with house E:"),
         ("repairs", "list all repairs in house A", "The one row of repair costs 2023 2024.csv with house A:"),
         ("repairs", "how many repairs in March 2024", "1 of the 5 rows of repair costs 2023 2024.csv"),
         ("repairs", "most expensive repair", "“cost eur”: car park: cost eur 38200.00"),
         ("repairs", "most expensive repair in 2023", "rows of repair costs 2023 2024.csv with date in 2023"),
         ("repairs", "total cost of repairs in 2022", None),
         ("repairs", "total cost of the repairs by Hansen", None),
-        ("repairs", "list all dogs in house E", None),
         ("repairs", "total cost of the repairs of boilers and roofs", None),
         # of several tables, the one whose names fit is read; "spare" stands in the title
         ("parts", "how many parts are in the price list", "There are 4 rows in price list.md (Parts)"),
         ("parts", "what is the cheapest spare part", "lowest “price”: Pump oil: code P-4, price 9"),
         ("parts", "what is the most expensive pump", "Of the 2 rows of price list.md (Parts) with"),
-        ("parts", "how many deposits are there", "There are 2 rows in price list.md (Deposits)"),
         ("parts", "how many P-3 do we have in stock", "Door seal: part P-3, on hand 7"),
         ("parts", "which parts are out of stock", None),
         ("parts", "what does P-3 mean", None),
-        ("parts", "list all units in the contract", None),
         ("parts", "how much is the refund in total", None),
         ("parts", "list the codes", None),  # two tables have them
         # cells may be what is counted, and a word of all rows is no condition
@@ -412,15 +399,12 @@ def test_rows_are_named_in_words_and_of_many_columns_what_was_asked_is_shown(tmp
         ("libraries", "total staff of the night shift", "adds up to 1 over the one row"),
         # what names have before "with" is their kind
         ("libraries", "how many accidents were there in total", "“total” adds up to 22 over the 2 rows"),
-        ("libraries", "how many accidents with injury in total", "“total” adds up to 3 over the one row"),
         # one row has nothing to be compared with
         ("libraries", "which early shift has the most staff", None),
         # letters name rows, columns hold items, and sheets that are no longer valid do not count
         ("crates", "total cost of all A crates", "adds up to £17.10 over the 2 rows of crates.xlsx (Crates)"),
-        ("crates", "how much do the A crates weigh together", "“weight kg” adds up to 12.7 over the 2 rows"),
         ("crates", "total cost of all crates of size a", "“cost” adds up to £17.10 over the 2 rows"),
         ("crates", "total cost of the f crates", "“cost” adds up to £21.60 over the one row"),
-        ("crates", "total cost of the E crates", None),
         ("crates", "total cost of the B crates", None),  # of size or grade B?
         ("crates", "average cost of a crate", "“cost” of the 4 rows of crates.xlsx (Crates) is £12.95"),
         (
@@ -429,7 +413,6 @@ def test_rows_are_named_in_words_and_of_many_columns_what_was_asked_is_shown(tmp
             "\n- Tea: pack 80 bags, 1 (A1), gift box yes, green\n- Fish",
         ),
         ("crates", "what is in A1", "The 3 rows of crates.xlsx (Contents) with A1"),
-        ("crates", "what is in the archive", None),
         # a column of results, or of several units
         ("towns", "what is the median age in Ebbing?", None),
         ("lengths", "what is the longest part?", None),

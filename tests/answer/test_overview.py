@@ -133,14 +133,6 @@ def test_what_people_say_is_no_heading() -> None:
     assert heading_asked_for("What do the residents say about sick pay?") is None
 
 
-def test_a_document_without_text_has_no_overview() -> None:
-    class Nothing(MemoryIndex):
-        def sources(self) -> dict[str, int]:
-            return {"empty.txt": 0}
-
-    assert outline_document("empty.txt", Nothing.from_texts(["Boats leave."])) is None
-
-
 def test_of_a_table_its_size_and_columns_are_told(tmp_path: Path) -> None:
     rows = "".join(f"Boat {name},{number},{number + 4} m\n" for number, name in enumerate("ABCDEFGH", 1))
     index = build_index(tmp_path, {"boats.csv": f"Name,Crew,Length\n{rows}"})

@@ -83,15 +83,6 @@ def test_a_mixed_conversation_lies_between_the_two(kind):
     assert all("flood zone" in query["text"] for query in queries)
 
 
-def test_the_more_was_told_the_less_the_situation_counts():
-    def weight_of_scenario(turns):
-        queries, _ = plan_contextual("Can I get a valve?", SCENARIO, turns)
-        return sum(query["dense"] for query in queries if "goats" in query["text"])
-
-    weights = [weight_of_scenario([*TALK * times, *ASKED]) for times in range(4)]
-    assert weights == sorted(weights, reverse=True) and weights[0] == 1.0 and 0 < weights[3] < weights[1]
-
-
 def test_a_scenario_stays_in_a_follow_up():
     queries, plan = plan_contextual("How high is it?", SCENARIO, TALK)
     assert plan["situation"] == SCENARIO and any(

@@ -5,7 +5,7 @@ from typing import Any
 from adaptive_rag.context import make_context
 from adaptive_rag.index.memory import MemoryIndex
 from adaptive_rag.nodes import diversify
-from adaptive_rag.nodes.diversify import LOCALLY, _ranked
+from adaptive_rag.nodes.diversify import LOCALLY
 from adaptive_rag.state import Hit
 from adaptive_rag.testing import ScriptedChatModel, run_node
 from tests.nodes.made import first_hits
@@ -24,17 +24,6 @@ def run(town: MemoryIndex, script: Any = None, **settings: Any) -> tuple[dict[st
     settings = {"without": "window", "retrieval": {}, "k": 4, **settings}
     update = run_node(diversify, state, make_context(index=town, model=model, **settings))
     return update, model.skills
-
-
-def test_each_branch_is_ordered_by_the_words_of_its_own_question(town: MemoryIndex) -> None:
-    found, asked = first_hits(town, QUESTION), "What should farmers do with animals?"
-    hits = [
-        Hit(order=n, label=(None, asked)[n], candidates=found, record={"step": "retrieve"}) for n in (0, 1)
-    ]
-    context = make_context(index=town)
-    plain = _ranked({"question": asked}, hits[0], context)["candidates"]
-    state = {"question": QUESTION, "spelt_question": QUESTION, "subject": "sea wall"}
-    assert _ranked(state, hits[1], context)["candidates"] == plain
 
 
 def reasons(update: dict[str, Any]) -> list[str]:
