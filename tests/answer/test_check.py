@@ -276,7 +276,6 @@ def test_a_claim_without_an_end_is_compared_in_time():
 
 def test_the_unsupported_sentences_are_listed_with_their_reasons():
     result = grounded("The ferry is not free [2]. The wall protects 2,000 homes [1]. Nobody knows.")
-
     assert result.unsupported == ["The wall protects 2,000 homes.", "Nobody knows."]
     assert "2000" in result.reasons[0]
     assert grounded("The ferry is not free.").reasons == ["it cites no passage"]

@@ -8,7 +8,7 @@ import pytest
 from adaptive_rag.answer.choose import LONGEST_PARAGRAPH
 from adaptive_rag.answer.compose import extract_answer
 from adaptive_rag.answer.passages import join_neighbours
-from adaptive_rag.answer.request import AnswerStyle, Block
+from adaptive_rag.answer.request import Block
 from adaptive_rag.answer.styles import CONTEXTUAL_STYLE, FACTUAL_STYLE
 from tests.answer.made import ScriptedReader, candidate, request, without_markers
 
@@ -32,13 +32,6 @@ def check(answer, documents):
         assert document["text"][start:end] == citation["quote"]
         assert citation["source"] == document["source"]
         assert " ".join(citation["quote"].split()) in answer.text
-
-
-def test_the_sentence_that_answers_stands_alone_where_nothing_else_may_answer() -> None:
-    documents = [candidate(MARSH, source="marsh.txt"), candidate(WALL)]
-    answer = extract_answer(request("When was it built?", documents, {"1955": 0.8, "Salt marsh": 0.05}))
-    assert without_markers(answer) == ["The wall was built between 1955 and 1958."]
-    check(answer, documents)
 
 
 def test_a_fact_that_is_not_sure_is_followed_by_the_next_likely_sentence() -> None:
@@ -275,13 +268,6 @@ def test_what_is_quoted_from_another_passage_begins_a_paragraph() -> None:
     answer = extract_answer(request("What holds the sea back?", documents, chances, style=CONTEXTUAL_STYLE))
     first, second = answer.text.split("\n\n")
     assert "sea wall of stone" in first and "built between" in first and "slows the waves" in second
-
-
-@pytest.mark.parametrize(("style", "in_order"), [(CONTEXTUAL_STYLE, True), (FACTUAL_STYLE, False)])
-def test_a_contextual_answer_keeps_the_order_of_a_paragraph(style: AnswerStyle, in_order: bool) -> None:
-    chances = {"built between": 0.4, "sea wall of stone": 0.3}
-    text = extract_answer(request("What holds the sea back?", [candidate(WALL)], chances, style=style)).text
-    assert (text.index("sea wall of stone") < text.index("built between")) == in_order
 
 
 def test_a_sentence_between_two_that_are_quoted_is_quoted_too() -> None:

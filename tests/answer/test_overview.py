@@ -1,6 +1,7 @@
 """A document as a whole: when it is asked for, and what is said of it."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -9,7 +10,7 @@ from adaptive_rag.context import Context
 from adaptive_rag.graph.builder import build_graph
 from adaptive_rag.index import Index
 from adaptive_rag.index.memory import MemoryIndex
-from adaptive_rag.query.whole_document import document_asked_for, heading_asked_for
+from adaptive_rag.query.whole_document import document_asked_for
 from adaptive_rag.text.markers import find_markers
 from tests.answer.made import build_index
 
@@ -27,6 +28,11 @@ Sick pay is paid for six weeks. Tell the office before nine.
 def index(tmp_path_factory: pytest.TempPathFactory) -> Index:
     plain = " ".join(f"Boats of kind {n} leave at {n} o'clock." for n in range(1, 200))
     return build_index(tmp_path_factory.mktemp("kb"), {"staff.md": STAFF, "ferry_times.txt": plain})
+
+
+def ask(index: Index, question: str, **settings: Any) -> dict[str, Any]:
+    graph = build_graph().compile()
+    return graph.invoke({"question": question}, context=Context(index=index, **settings))
 
 
 def name_of(index: Index, document: str) -> str:
@@ -65,11 +71,7 @@ def test_other_questions_ask_for_no_document(index: Index, question: str) -> Non
 
 def test_the_only_document_may_be_pointed_at(tmp_path: Path) -> None:
     index = build_index(tmp_path, {"staff.md": STAFF})
-    answer = (
-        build_graph()
-        .compile()
-        .invoke({"question": "What is this document about?"}, context=Context(index=index))
-    )
+    answer = ask(index, "What is this document about?")
     assert "**Leave**: You get 25 days of leave a year. [1]" in answer["answer"]
     assert "**Sick pay**: Sick pay is paid for six weeks. [1]" in answer["answer"]
     assert [c["quote"] for c in answer["citations"]] == [
@@ -81,11 +83,7 @@ def test_the_only_document_may_be_pointed_at(tmp_path: Path) -> None:
 
 
 def test_what_stands_below_a_heading_is_told(index: Index) -> None:
-    answer = (
-        build_graph()
-        .compile()
-        .invoke({"question": "What do the documents say about “Sick pay”?"}, context=Context(index=index))
-    )
+    answer = ask(index, "What do the documents say about “Sick pay”?")
     assert "Sick pay is paid for six weeks. [" in answer["answer"]
     assert "Tell the office before nine. [" in answer["answer"]
     assert "25 days" not in answer["answer"] and len(answer["citations"]) == 2
@@ -121,16 +119,10 @@ def test_a_document_of_nothing_to_read_has_no_overview(tmp_path: Path) -> None:
 def test_markers_count_what_is_given_however_little_a_model_may_read(tmp_path: Path, tokens: int) -> None:
     part = "# Part {n}\n\n" + "The marsh was drained in year {n}. " * 30
     index = build_index(tmp_path, {"book.md": "\n\n".join(part.format(n=n) for n in range(1, 9))})
-    context = Context(index=index, answers={"context_tokens": tokens})
-    answer = build_graph().compile().invoke({"question": "Summarise this document"}, context=context)
+    answer = ask(index, "Summarise this document", answers={"context_tokens": tokens})
     assert len(answer["citations"]) == 8
     for citation in answer["citations"]:
         assert citation["quote"] in answer["documents"][citation["marker"] - 1]["text"]
-
-
-def test_what_people_say_is_no_heading() -> None:
-    assert heading_asked_for("What do the documents say about “Sick pay”?") == "sick pay"
-    assert heading_asked_for("What do the residents say about sick pay?") is None
 
 
 def test_of_a_table_its_size_and_columns_are_told(tmp_path: Path) -> None:
@@ -149,7 +141,7 @@ def test_of_a_table_its_size_and_columns_are_told(tmp_path: Path) -> None:
     "question", ["Summarise all documents", "please sum up these documents.", "Fasse alle Dokumente zusammen"]
 )
 def test_all_documents_are_told_by_how_each_begins(index: Index, question: str) -> None:
-    answer = build_graph().compile().invoke({"question": question}, context=Context(index=index))
+    answer = ask(index, question)
     assert answer["answer"] == (
         "**ferry_times.txt**\n"
         "- Boats of kind 1 leave at 1 o'clock. [1]\n"

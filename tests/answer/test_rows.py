@@ -28,12 +28,6 @@ MODELS = (("Property", "Weight"), ("D300", "12.8 kg"), ("D300 Pro", "15.6 kg"))
     ("cells", "question", "said"),
     [
         (CASSETTE, "price of the cassette", "BP-7: product Cassette 11-42, price 79.90"),
-        (CASSETTE, "is it in stock?\ncassette price", "BP-7: product Cassette 11-42, stock 8"),
-        (
-            (("", "Waiting list"), ("2022", "64"), ("2023", "71")),
-            "how many were on the waiting list in 2022",
-            "Waiting list: 64 (2022)",
-        ),
         ((("", "Tank"), ("value", "3.8 litres")), "how big is the tank", "Tank: 3.8 litres"),
         ((("grade", "3"), ("job", "Kiln")), "What does grade 3 do?", "Grade 3: job Kiln"),
         ((("year", "2021"), ("visits", "64")), "How many visits?", "2021: visits 64"),
@@ -68,16 +62,10 @@ MODELS = (("Property", "Weight"), ("D300", "12.8 kg"), ("D300 Pro", "15.6 kg"))
             "Oak board: cost £6.20, weight €12, sold 4.5 %",
         ),
         (
-            (("tool", "Drill"), ("deposit", "30"), ("shelf", "B2")),
-            "Tell me about the drill",
-            "Drill: deposit 30, shelf B2",
-        ),
-        (
             (("setting", "cache.size"), ("default", "256"), ("unit", "MiB"), ("effect", "Holds rows")),
             "What is the default size?",
             "cache.size: default 256, unit MiB",
         ),
-        (MODELS, "How heavy is the D300 Pro?", "Weight: 15.6 kg (D300 Pro)"),
         (MODELS, "How heavy are the D300 and the D300 Pro?", "Weight: 12.8 kg (D300), 15.6 kg (D300 Pro)"),
         (
             (("Station", "Mill"), ("Train 3", "11.31"), ("Train 5 (S)", "14.01")),
@@ -110,13 +98,6 @@ COURSE = (("course", "Aqua Natal"), ("day", "Friday"), ("time", "12.15"), ("teac
         (BED, "who is the tenant of R2?", "R2: holder Graham Stott"),
         (COURSE, "who teaches aqua natal", "Aqua Natal: teacher Zoe"),
         (COURSE, "when is aqua natal", "Aqua Natal: day Friday, time 12.15"),
-        (CASSETTE, "How heavy is the cassette?", "BP-7: product Cassette 11-42, weight g 445"),
-        (MODELS, "How heavy is the D300 Pro?", "Weight: 15.6 kg (D300 Pro)"),
-        (
-            SITES,
-            "Compare Tannery Lane with Unit 7",
-            "Floor area, m²: 1,150 (Tannery Lane, stay), 2,400 (Unit 7, Mill Park)",
-        ),
         (COURSE, "tell me about it", "Aqua Natal: day Friday, time 12.15, teacher Zoe, price £9"),
     ],
 )

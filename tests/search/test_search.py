@@ -56,11 +56,6 @@ def test_a_source_that_can_compare_is_asked_to(found):
     assert got["b"]["dense"] == pytest.approx(0.45)
 
 
-def test_a_query_without_weights_counts_whole(found):
-    got = scores(sum_scores(Blind(found), [Query(text="q")], limit=50))
-    assert got["a"] == {"dense": 0.8, "sparse": 2.0}
-
-
 ANALYSIS = {"ontology_terms": {}, "domain_relevance": 0.5, "intent": "factual"}
 PLAN = SearchPlan(alpha=0.7, dense_only=False, why="planned")
 
