@@ -63,8 +63,8 @@ def test_a_date_without_its_year_matches_that_of_any_year() -> None:
 @pytest.mark.parametrize("text", ["House A, ", "E1-", "a1", "1.", "12 and ", "march 3 ", "A "])
 def test_long_lists_of_labels_are_read_in_linear_time(text: str) -> None:
     started = time.process_time()
-    find_mentions(text * (100_000 // len(text)))
-    assert time.process_time() - started < 5
+    find_mentions(text * (50_000 // len(text)))
+    assert time.process_time() - started < 3
 
 
 @pytest.mark.parametrize(

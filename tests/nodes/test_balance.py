@@ -8,10 +8,10 @@ from adaptive_rag.context import make_context
 from adaptive_rag.index.memory import MemoryIndex
 from adaptive_rag.nodes import balance
 from adaptive_rag.nodes.balance import draw_named
-from adaptive_rag.state import Candidate, Hit, Query, SearchPlan
+from adaptive_rag.state import Candidate, Query, SearchPlan
 from adaptive_rag.testing import ScriptedChatModel, run_node
 from tests.conftest import make_candidate
-from tests.nodes.made import first_hits
+from tests.nodes.made import first_hits, hits_of
 from tests.traces import decisions
 
 
@@ -40,16 +40,11 @@ TRAMS = [
 def test_a_passage_has_no_label_of_a_viewpoint_that_it_argues_against() -> None:
     memory = MemoryIndex.from_texts(TRAMS)
     question = "Should trams be built?"
-    both = first_hits(memory, question)
-    hits = [
-        Hit(order=order, label=label, candidates=both, record={"step": "retrieve"})
-        for order, label in enumerate((None, "riders", "taxpayers"))
-    ]
     state = {
         "question": question,
         "query_type": "opinion",
         "analysis": analyse(question),
-        "hits": hits,
+        "hits": hits_of(first_hits(memory, question), None, "riders", "taxpayers"),
         "queries": [
             Query(text=question),
             Query(text="riders", label="riders", side="for"),
@@ -63,9 +58,8 @@ def test_a_passage_has_no_label_of_a_viewpoint_that_it_argues_against() -> None:
 
 def opinion(memory: MemoryIndex, question: str, **more: Any) -> dict[str, Any]:
     """Return the state after a search for the question alone."""
-    hit = Hit(order=0, label=None, candidates=first_hits(memory, question), record={"step": "retrieve"})
-    analysis = analyse(question)
-    return {"question": question, "query_type": "opinion", "analysis": analysis, "hits": [hit], **more}
+    hits, analysis = hits_of(first_hits(memory, question), None), analyse(question)
+    return {"question": question, "query_type": "opinion", "analysis": analysis, "hits": hits, **more}
 
 
 def test_opinions_that_cannot_be_scored_keep_the_order_of_the_search(monkeypatch) -> None:

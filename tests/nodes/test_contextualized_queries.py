@@ -44,13 +44,6 @@ MIXED = {
         ASKED[1],
     ],
     "another matter first": [*TALK, *ASKED],
-    "another matter last": [*ASKED, *TALK],
-    "an offer in vain": [
-        {"role": "agent", "text": f"{TALK[1]['text']} Shall I explain the groynes?"},
-        {"role": "user", "text": "Is the harbour older?"},
-        *ASKED,
-    ],
-    "no scenario": [*TALK, *ASKED],
 }
 
 

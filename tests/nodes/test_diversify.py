@@ -6,9 +6,8 @@ from adaptive_rag.context import make_context
 from adaptive_rag.index.memory import MemoryIndex
 from adaptive_rag.nodes import diversify
 from adaptive_rag.nodes.diversify import LOCALLY
-from adaptive_rag.state import Hit
 from adaptive_rag.testing import ScriptedChatModel, run_node
-from tests.nodes.made import first_hits
+from tests.nodes.made import first_hits, hits_of
 from tests.traces import decisions, stand_ins
 
 QUESTION = "How do the waves affect the town?"
@@ -16,8 +15,7 @@ QUESTION = "How do the waves affect the town?"
 
 def run(town: MemoryIndex, script: Any = None, **settings: Any) -> tuple[dict[str, Any], list[str]]:
     """Return what the step changed, and what it asked the model for."""
-    found = first_hits(town, QUESTION)
-    hits = [Hit(order=0, label=None, candidates=found, record={"step": "retrieve"})]
+    hits = hits_of(first_hits(town, QUESTION), None)
     analysis = {"type": "analytical", "complexity": "basic", "domain_relevance": 0.5, "alternatives": []}
     state = {"question": QUESTION, "query_type": "analytical", "analysis": analysis, "hits": hits}
     model = ScriptedChatModel(script=script or {})

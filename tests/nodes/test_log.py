@@ -66,6 +66,7 @@ def test_scores_are_logged_at_debug_with_the_ids(town: MemoryIndex, caplog: pyte
     assert len(scored) == 10
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("route", ["factual", "analytical", "opinion", "contextual", None])
 def test_no_key_and_no_text_of_a_passage_is_ever_logged(
     town: MemoryIndex, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch, route: str | None

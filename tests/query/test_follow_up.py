@@ -20,20 +20,19 @@ def talk(*texts: str) -> list[Turn]:
     return [Turn(role="agent" if place % 2 else "user", text=text) for place, text in enumerate(texts)]
 
 
+PLANS = ["Which plans are there?", "There are:\n- Basic, 4 euros [1]\n- Premium, 9 euros [2]"]
+
+
 @pytest.mark.parametrize(
     ("earlier", "question", "subject"),
     [
         (["What is the refund period?", "14 days."], "Does it hold for sale items?", "refund period"),
         (
-            ["Who leads the finance team?", "Maria Keller leads it [1]."],
-            "What is her telephone extension?",
+            ["Who leads the finance team?", "Maria Keller [1]."],
+            "What is her age?",
             "Maria Keller finance team",
         ),
-        (
-            ["Which plans are there?", "There are:\n- Basic, 4 euros [1]\n- Premium, 9 euros [2]"],
-            "What about the second one?",
-            "Premium 9 euros plans",
-        ),
+        (PLANS, "What about the second one?", "Premium 9 euros plans"),
         # the verb is left out, wherever it stands, and what is asked about is kept
         (["How do I renew my passport?", "At the office."], "How much does it cost?", "passport"),
         (["Can members borrow a key?", "Yes."], "How long can they keep it?", "members borrow key"),
@@ -58,11 +57,7 @@ def test_a_follow_up_gets_the_subject_of_the_last_exchange(earlier, question, su
     [
         (["What was the revenue of Acme in 2020?"], "And in 2021?", "What was the revenue of Acme in 2021?"),
         (["What does the P220 pump cost?"], "And the P240?", "What does the P240 pump cost?"),
-        (
-            ["How many staff has Acme in France?"],
-            "What about Germany?",
-            "How many staff has Acme in Germany?",
-        ),
+        (["Has Acme staff in France?"], "What about Germany?", "Has Acme staff in Germany?"),
         (["how much is a parcel to Denmark"], "and to norway then?", "how much is a parcel to norway"),
         (["exercises for a weak leg"], "and for the weak arm ones?", "exercises for a weak arm"),
         # what it follows may itself replace a part
