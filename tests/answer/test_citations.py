@@ -131,28 +131,15 @@ def test_a_claim_is_tied_to_the_sentence_that_supports_it_best():
         [sentences_of(document) for document in documents],
     )
 
-    assert citations == [
-        {
-            "marker": 2,
-            "source": "made.txt",
-            "page": None,
-            "place": {},
-            "start": 87,
-            "end": 87 + len("The wall was built in 1956."),
-            "quote": "The wall was built in 1956.",
-        }
-    ]
+    [citation] = citations
+    assert (citation["marker"], citation["start"], citation["quote"]) == (
+        2,
+        87,
+        "The wall was built in 1956.",
+    )
 
 
 def test_two_claims_on_one_sentence_give_one_citation():
     documents = [candidate("The wall was built in 1956 of stone.")]
     claims = read_markers("It is a wall of stone [1]. The wall was built in 1956 [1].", documents=1).claims
     assert len(cite(claims, vectors([c.text for c in claims]), documents, [sentences_of(documents[0])])) == 1
-
-
-def test_a_page_that_begins_inside_the_chunk_is_named():
-    text = "The first page ends here. The second page tells of eels."
-    document = candidate(text) | {"page": 3, "metadata": {"page_starts": {"4": text.index("The second")}}}
-    claims = read_markers("Eels are told of on the second page [1].", documents=1).claims
-    (citation,) = cite(claims, vectors([c.text for c in claims]), [document], [sentences_of(document)])
-    assert citation["page"] == 4

