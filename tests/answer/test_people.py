@@ -85,12 +85,6 @@ def test_a_report_on_the_sender_of_a_mail_is_on_that_person():
     assert asked.holders == ["Ada Dray", None, "Ada Dray", "Ada Dray"]
 
 
-def test_a_group_that_wrote_a_letter_is_asked_for_its_view():
-    letter = candidate("We like the lift.", metadata={"from": "the Friday sorters", "subject": "Lift"})
-    asked = asked_of("What do the Friday sorters think of the lift?", letter, MEETING, chances={"like": 0.8})
-    assert asked.own_words.mask.tolist()[0] and asked.own_words.mask.sum() == 1
-
-
 @pytest.mark.parametrize(
     ("one", "other", "may_be"),
     [

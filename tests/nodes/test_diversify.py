@@ -52,11 +52,6 @@ def test_the_set_is_selected_locally_as_the_setting_says(town: MemoryIndex) -> N
     assert (asked, chosen(update), len(update["documents"])) == ([], ["coverage"], 4)
 
 
-def test_where_nothing_is_to_be_diverse_nothing_is_said_of_it(town: MemoryIndex) -> None:
-    update, _ = run(town, retrieval={"diversity": "none"})
-    assert chosen(update) == [] and len(update["documents"]) == 4
-
-
 def test_a_models_choice_leads_and_is_filled_up_from_the_local_set(town: MemoryIndex) -> None:
     local = [document["id"] for document in run(town)[0]["documents"]]
     update, asked = run(town, {"select": {"passages": [6, 2]}}, retrieval={"selection": "model"})
