@@ -85,6 +85,14 @@ def test_a_report_on_the_sender_of_a_mail_is_on_that_person():
     assert asked.holders == ["Ada Dray", None, "Ada Dray", "Ada Dray"]
 
 
+def test_the_words_of_the_person_are_shown_even_if_they_may_not_answer():
+    asked = asked_of("What does Mr Pym think of the lift?", chances={"dear": 0.1})
+    evidence, text = answer_locally(asked, abstains=True)
+
+    assert evidence.outcome == "closest"
+    assert text.text.endswith("- Mr Pym: “the lift is dear.” [1]")
+
+
 @pytest.mark.parametrize(
     ("one", "other", "may_be"),
     [

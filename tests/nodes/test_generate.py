@@ -138,6 +138,12 @@ def test_an_answer_that_quotes_nothing_says_why(source):
     assert [d["why"] for d in decisions(output, "evidence")] == ["no sentence that was read can be quoted"]
 
 
+def test_an_abstaining_answer_names_the_passages_that_were_read(node, source):
+    output = run(node, source, made.ranked(0, 1), "What is the boiling point of tungsten?")
+    assert output["abstained"]
+    assert len(output["documents"]) == 1
+
+
 @pytest.mark.parametrize(("chance", "outcome"), [(0.9, "answer"), (0.3, "closest"), (0.01, "abstain")])
 def test_the_confidence_and_the_trace_say_what_is_given(node, source, chance, outcome):
     output = run(node, source, made.ranked(1, 5, 0), reader=ScriptedReader({"2,340": chance}))

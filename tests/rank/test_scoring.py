@@ -205,6 +205,13 @@ def test_the_cross_encoder_weighs_six_tenths(tmp_path, nothing_loaded):
     assert by_search[0]["scores"]["relevance"] == pytest.approx(10 * (0.1 * sigmoid(-3) + 0.9), abs=1e-3)
 
 
+def test_the_users_context_is_read_beside_the_question(tmp_path, nothing_loaded):
+    write_cross_encoder(tmp_path, QUESTION, *PASSAGES, "renters")
+    given = [scored("a", "the sea", 0.5), scored("b", "the sea renters", 0.5)]
+    ranked, _ = cross_encode(tmp_path, given, context="renters")
+    assert ranked[0]["id"] == "b"
+
+
 def test_a_cross_encoder_that_fails_leaves_the_order_of_the_search(tmp_path, nothing_loaded):
     write_cross_encoder(tmp_path, QUESTION, *PASSAGES)
     given = [scored("a", "herring", 1.0), scored("b", "the sea wall is long", 0.5)]
