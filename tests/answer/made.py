@@ -14,6 +14,7 @@ from adaptive_rag.source import Sentences
 from adaptive_rag.text.reading import PassageReading, Reading, Side, Support
 from adaptive_rag.text.sentences import sentence_spans
 from adaptive_rag.text.words import terms
+from tests.conftest import make_candidate
 
 DIMENSION = 256
 SIDES = {
@@ -38,18 +39,8 @@ def vectors(texts):
 
 
 def candidate(text, *, source="made.txt", start=0, labels=(), metadata=None):
-    return {
-        "id": f"{source}:{start}",
-        "source": source,
-        "page": None,
-        "section": None,
-        "start": start,
-        "end": start + len(text),
-        "text": text,
-        "metadata": metadata or {},
-        "scores": {"dense": 0.5, "sparse": 1.0},
-        "labels": list(labels),
-    }
+    plain = make_candidate(f"{source}:{start}", text, start=start, source=source, dense=0.5, sparse=1.0)
+    return {**plain, "labels": list(labels), "metadata": metadata or {}}
 
 
 def build_index(folder: Path, documents: Mapping[str, str]) -> Index:

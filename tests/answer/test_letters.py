@@ -37,7 +37,6 @@ def ask(tmp_path_factory):
 
 def test_nobody_gets_the_words_of_the_letter_before(ask):
     answer = ask("What do people think about draining the pond?")["answer"]
-
     assert "Odo Marsh, angler: “" in answer and "Pia Holm, teacher: “" in answer
     for line in answer.splitlines():
         assert not ("Pia" in line and "quiet place" in line) and not ("Odo" in line and "child" in line)
@@ -46,12 +45,10 @@ def test_nobody_gets_the_words_of_the_letter_before(ask):
 
 def test_a_question_for_one_writers_view_is_answered_from_their_letter(ask):
     answer = ask("What does Odo Marsh think about draining the pond?")
-
     assert "against draining the pond" in answer["answer"] and "Pia" not in answer["answer"]
     assert {citation["place"]["section"] for citation in answer["citations"]} == {"Odo Marsh, angler"}
 
 
 def test_the_writer_of_a_letter_is_not_the_title_of_its_file(ask):
     answer = ask("What does Pia Holm say?")
-
     assert "The sections of" not in answer["answer"]

@@ -74,7 +74,6 @@ def test_what_a_page_would_load_or_follow_is_taken_out(text, left):
 
 def test_a_draft_does_not_make_links_of_its_markers():
     text = "The wall is long [1].\n\n[1]: docs/guide.md\n[guide]: docs/guide.md\n"
-
     assert keep_own_links(text, OWN) == ("The wall is long [1].\n\n[guide]: docs/guide.md\n", [])
 
 

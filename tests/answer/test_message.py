@@ -54,11 +54,6 @@ def test_a_quote_that_no_sentence_is_nearest_to_is_annotated_too() -> None:
     ]
 
 
-def test_what_stands_in_code_cites_nothing() -> None:
-    code = f"{LONG} [2]\n\n```\nhigh = walls[1]\n```\n\nIt is `walls[1]`."
-    assert places(code, CITATIONS[:2]) == []
-
-
 def test_an_annotation_names_the_source_and_the_span_in_it() -> None:
     first, *_, last = annotate(ANSWER, CITATIONS)
     assert (first["type"], first["title"], "url" in first) == ("citation", "wall.txt", False)

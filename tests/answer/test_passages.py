@@ -150,13 +150,6 @@ def test_chunks_that_do_not_go_on_where_the_other_ends_stay(second, make):
     assert join_neighbours(chunks) == chunks
 
 
-def test_chunks_that_touch_are_joined_where_nothing_tells_them_apart(make):
-    first, second = make("a", WALL[:20]), {**make("b", WALL[20:], start=20), "metadata": {"start_index": 20}}
-    [passage] = join_neighbours([first, second])
-    assert passage["text"] == WALL
-    assert passage["metadata"] == {}
-
-
 def test_a_passage_keeps_the_metadata_that_its_chunks_share(make):
     first = {**make("a", WALL[:20]), "metadata": {"title": "Sea walls", "start_index": 0, "seen": 1}}
     second = {
@@ -168,11 +161,7 @@ def test_a_passage_keeps_the_metadata_that_its_chunks_share(make):
 
 
 def test_each_place_of_a_joined_passage_has_the_page_it_stands_on(make):
-    first = {
-        **make("a", WALL[:30]),
-        "page": 3,
-        "metadata": {"page_end": 4, "page_starts": {"4": 22}},
-    }
+    first = {**make("a", WALL[:30]), "page": 3, "metadata": {"page_end": 4, "page_starts": {"4": 22}}}
     second = {
         **make("b", WALL[24:], start=24),
         "page": 4,

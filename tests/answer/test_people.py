@@ -43,7 +43,6 @@ DRAY = ["Ms Dray: the lift is slow.", "I find the lift ugly.", "The bins are ful
         ("What does Ms Dray think of the lift?", DRAY),
         ("what does dray say about the lift", DRAY),
         ("What is Ada Dray's opinion on the lift?", DRAY),
-        ("Is Ms Dray against the lift?", DRAY),
         ("What did Dray write about the lift in her email?", DRAY[1:]),
         ("According to Mr Pym, what can one say against the lift?", ["Mr Pym: the lift is dear."]),
         ("What does Mr Pym think of the garden?", ["Mr Pym: the garden is wild."]),
@@ -52,10 +51,8 @@ DRAY = ["Ms Dray: the lift is slow.", "I find the lift ugly.", "The bins are ful
         ("What does Ms Petrov think of the lift?", ["Ms Petrov: I like the garden."]),
         ("What does Mr Petrov think of the garden?", []),
         ("What does Mr Unger think of the lift?", []),
-        ("What does Leo Unger think of the lift?", []),
         # nobody's own view is asked for
         ("What do people think of the lift?", None),
-        ("What does the board think of the lift?", None),
         ("What do people think of Ms Dray's letter?", None),
         ("Did anyone object to what Mr Pym wants?", None),
         ("How slow is the lift for Ms Dray?", None),
@@ -65,29 +62,19 @@ def test_only_the_words_of_the_person_on_the_subject_answer(question, words):
     assert own_words(question) == words
 
 
-def test_words_that_the_reader_takes_for_the_answer_are_on_the_subject():
-    question = "What does Ms Petrov think of the roses?"
-
-    assert not asked_of(question).own_words.on_subject
-    assert asked_of(question, chances={"I like": 0.8}).own_words.on_subject
-
-
 def test_a_person_is_quoted_alone():
     evidence, text = answer_locally(asked_of("What does Mr Pym think of the lift?"), abstains=True)
-
     assert (evidence.outcome, text.text) == ("answer", "- Mr Pym: “the lift is dear.” [1]")
 
 
 def test_where_the_person_says_nothing_on_it_only_their_other_words_are_shown():
     evidence, text = answer_locally(asked_of("What does Ms Petrov think of the lift?"), abstains=True)
-
     assert evidence.outcome == "closest"
     assert text.text.endswith("closest passages:**\n- Ms Petrov: “I like the garden.” [1]")
 
 
 def test_where_the_person_is_unknown_the_closest_passages_are_shown():
     evidence, text = answer_locally(asked_of("What does Mr Unger think of the lift?"), abstains=True)
-
     assert evidence.outcome == "closest"
     assert "- Mr Pym: “the lift is dear.” [1]" in text.text
 
@@ -95,15 +82,7 @@ def test_where_the_person_is_unknown_the_closest_passages_are_shown():
 def test_a_report_on_the_sender_of_a_mail_is_on_that_person():
     report = candidate("Ada Dray asked for a newer lift. The lift is slow.", source="report.txt")
     asked = asked_of("What does Ada Dray think of the lift?", report, MAIL, chances={"asked": 0.8})
-
     assert asked.holders == ["Ada Dray", None, "Ada Dray", "Ada Dray"]
-
-
-def test_a_group_that_wrote_a_letter_is_asked_for_its_view():
-    letter = candidate("We like the lift.", metadata={"from": "the Friday sorters", "subject": "Lift"})
-    asked = asked_of("What do the Friday sorters think of the lift?", letter, MEETING, chances={"like": 0.8})
-
-    assert asked.own_words.mask.tolist()[0] and asked.own_words.mask.sum() == 1
 
 
 def test_the_words_of_the_person_are_shown_even_if_they_may_not_answer():
@@ -134,6 +113,5 @@ def test_a_section_shares_the_words_of_its_heading():
     text = "Dog fee\n\nMs Dray: it is unjust.\n\nParking\n\nMs Dray: it is dear."
     sections = {"section_starts": {"0": "Dog fee", str(text.index("Parking")): "Parking"}}
     asked = asked_of("What does Ms Dray think of the dog fee?", candidate(text, metadata=sections))
-
     shares = share_subject(asked.question, asked.documents, asked.answer_sentences, {"ms", "dray"})
     assert np.allclose(shares, [1, 1, 0, 0])

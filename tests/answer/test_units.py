@@ -115,19 +115,9 @@ def rag(folder, tmp_path_factory):
             "Hedge trimmer | 40 euros | 2 | C1",
         ),
         (
-            "On which shelf is the tile cutter?",
-            "Tile cutter: shelf B2 [1]",
-            "Tile cutter | 30 euros | – | B2",
-        ),
-        (
             "What does error code E4 mean?",
             "E4: Motor too hot [1]",
             "E4 | Motor too hot | Let it cool for 30 minutes",
-        ),
-        (
-            "What is the default timeout?",
-            "`timeout`: default 10 s [1]",
-            "| `timeout` | 10 s | how long to wait for the service |",
         ),
         (
             "How do I restart the pump after a power cut?",
@@ -145,11 +135,6 @@ def rag(folder, tmp_path_factory):
             "What command installs tidecast?",
             "Install it with pip: `pip install tidecast` [1]",
             "pip install tidecast",
-        ),
-        (
-            "What command do I type to read the log of the pump?",
-            "To read the log of the pump, type: `pumplog --last 20` [1]",
-            "pumplog --last 20",
         ),
         (
             "What command predicts the next week?",
@@ -176,7 +161,6 @@ def rag(folder, tmp_path_factory):
 )
 def test_an_answer_quotes_the_piece_that_holds_it(rag, folder, question, said, quote):
     found = rag.invoke(question, context={"reader": ScriptedReader({quote.splitlines()[-1]: 0.9})})
-
     assert said in found["answer"]
     assert quote in [citation["quote"] for citation in found["citations"]]
     for citation in found["citations"]:
@@ -189,7 +173,6 @@ def test_a_row_far_below_the_names_of_its_columns_is_still_read_with_them(tmp_pa
     (tmp_path / "parts.md").write_text(f"# Parts\n\n| Part | Price | Shelf |\n|---|---|---|\n{rows}\n")
     reader = ScriptedReader({"Part 141 |": 0.9})
     rag = AdaptiveRAG.from_documents(tmp_path / "parts.md", index=tmp_path / "index", reader=reader)
-
     assert "Part 141: price 423.50 [1]" in rag.invoke("What is the price of Part 141?")["answer"]
 
 
@@ -200,18 +183,8 @@ def read(text, **keys):
 
 def test_a_long_list_is_quoted_item_by_item_each_with_its_lead_in():
     items = [f"keep a log of every visit to the plant in the month of number {n}" for n in range(9)]
-
     assert read("You must:\n\n" + "\n".join(f"- {item}" for item in items)) == [
         f"You must: {item}" for item in items
-    ]
-
-
-def test_a_list_of_one_item_is_quoted_with_its_lead_in():
-    text = "Most owners use the form. You cannot use it if you:\n\n* are a company or a trustee"
-
-    assert read(text) == [
-        "Most owners use the form.",
-        "You cannot use it if you: are a company or a trustee.",
     ]
 
 
@@ -244,7 +217,6 @@ def test_an_answer_in_a_transcript_is_quoted_with_its_question_and_long_turns_by
 def test_the_chunks_of_a_transcript_know_its_speakers(tmp_path):
     turns = [f"Ana: what do we know of day {n}?\nFrank: On day {n} the tide was high." for n in range(9)]
     (tmp_path / "talk.txt").write_text("\n".join(turns), encoding="utf-8")
-
     chunks = list(split(extract_text(tmp_path / "talk.txt"), size=100, overlap=0))
     assert len(chunks) > 5
     for chunk in chunks:
@@ -262,7 +234,6 @@ def test_code_that_began_before_the_passage_does_not_turn_prose_into_code():
     text = (
         "tidecast fetch\n```\n\nThe command fetches the levels of one harbour.\n\n```\ntidecast predict\n```"
     )
-
     assert read(text) == [
         "`tidecast fetch`",
         "The command fetches the levels of one harbour.",
@@ -291,16 +262,6 @@ def test_a_review_in_a_row_is_read_by_sentences_beside_its_other_cells():
     row, beginning = read_units(passage, sentence_spans(text, 0))
     assert row.text == "Olu: stars 1"
     assert beginning.text == "A party next door until three in the morning."
-
-
-def test_a_row_is_a_record_however_long_the_names_of_its_columns_are():
-    name = "How satisfied are you with the opening hours of the reading room on weekdays"
-    text = f"{name}: very satisfied\nMember since: 2019"
-    passage = candidate(text)
-    passage |= {"start": 0, "end": len(text), "metadata": {"row": 2}}
-    [unit] = read_units(passage, [(0, len(text))])
-    assert (unit.start, unit.end) == (0, len(text))
-    assert (name.lower(), "very satisfied") in unit.cells
 
 
 def test_a_row_does_not_repeat_its_sheet():

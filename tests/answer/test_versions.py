@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from adaptive_rag.answer import times, versions
+from adaptive_rag.answer import versions
 from adaptive_rag.answer.compose import extract_answer
 from adaptive_rag.answer.styles import STYLES
 from adaptive_rag.answer.validity import asks_about_past, cancels, find_former_values, is_version
@@ -285,20 +285,6 @@ def test_the_beginnings_of_a_long_series_are_not_read():
         == {}
     )
     assert read == sources[:4]
-
-
-def test_the_versions_of_a_document_are_sought_once_for_all_its_passages(monkeypatch):
-    reads = []
-
-    def read_time(text, **options):
-        reads.append(text)
-        return times.read_time(text, **options)
-
-    monkeypatch.setattr(versions, "read_time", read_time)
-    sources = [f"House Rules {year}-{month:02}.txt" for year in range(1990, 2025) for month in range(1, 13)]
-    passages = [candidate(OLD_RULES, source=source) for source in sources[:60]]
-    newest = find_newest_versions("How many dogs?", passages, lambda: sources, lambda _: OLD_RULES)
-    assert newest and len(reads) < 5 * len(sources)
 
 
 def test_a_question_of_what_holds_now_is_not_about_the_past():

@@ -60,16 +60,6 @@ def test_who_asks_for_one_side_gets_the_likeliest_if_none_is_clear() -> None:
     assert "Bo Lund: “The night ferry wakes" in text and "Cy Marsh" not in text
 
 
-def test_in_a_debate_only_what_shares_the_subject_is_quoted() -> None:
-    minutes = candidate(
-        "Ann Reed: I am glad of the night ferry.\n\nBo Lund: I would stop that ferry at night.\n\n"
-        "Cy Marsh: I ask for a lamp at the pier."
-    )
-    chances = {"glad": 0.2, "stop": 0.2, "lamp": 0.01}
-    text = answer(FERRY, minutes, chances=chances, sides={})
-    assert "Ann Reed" in text and "Bo Lund" in text and "Cy Marsh" not in text
-
-
 def test_a_speaker_is_quoted_with_what_they_think_rather_than_with_a_fact() -> None:
     speech = candidate(
         "Ann Reed: The night ferry costs 900 pounds. I think the night ferry is worth it.\n\n"

@@ -3,14 +3,14 @@
 import json
 import os
 import pty
-import select
-import subprocess
 import sys
-import time
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
+from adaptive_rag.cli.app import app
 from adaptive_rag.context import CONFIG_FILE, make_context
 from adaptive_rag.context.trusted import other_hosts, risky_variables, store_trust, stored_trust
 from adaptive_rag.errors import ConfigurationError
@@ -103,36 +103,28 @@ def test_a_list_that_cannot_be_read_is_named(content: str, tmp_path: Path) -> No
         make_context()
 
 
-def at_a_terminal(answer: str, *arguments: str) -> str:
+@pytest.fixture
+def at_a_terminal(monkeypatch: pytest.MonkeyPatch) -> Callable[..., str]:
     """Run a command whose input and error stream are a terminal; return what it showed there."""
-    terminal, child_end = pty.openpty()
-    begun = subprocess.Popen(
-        [sys.executable, "-m", "adaptive_rag", *arguments],
-        stdin=child_end,
-        stdout=child_end,
-        stderr=child_end,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "COLUMNS": "200"},
-    )
-    os.close(child_end)
-    shown, said, end = b"", False, time.monotonic() + 60
-    while time.monotonic() < end:
-        ready, _, _ = select.select([terminal], [], [], 1)
-        if ready:
-            try:
-                shown += os.read(terminal, 4096)
-            except OSError:  # the other end is closed
-                break
-        elif begun.poll() is not None:
-            break
-        if not said and b"[y/N]" in shown:
-            os.write(terminal, f"{answer}\n".encode())
-            said = True
-    begun.wait(60)
-    os.close(terminal)
-    return shown.decode()
+    monkeypatch.setenv("COLUMNS", "200")
+
+    def run(answer: str, *arguments: str) -> str:
+        terminal, end = pty.openpty()
+        os.write(terminal, f"{answer}\n".encode())
+        with monkeypatch.context() as patch, open(end, closefd=False) as typed, open(end, "w") as shown:
+            patch.setattr(sys, "stdin", typed)
+            patch.setattr(sys, "stderr", shown)
+            with suppress(SystemExit):
+                app(list(arguments))
+            shown.flush()
+            said = os.read(terminal, 65536).decode()
+        os.close(terminal)
+        return said
+
+    return run
 
 
-def test_the_shell_asks_once_and_keeps_what_was_said() -> None:
+def test_the_shell_asks_once_and_keeps_what_was_said(at_a_terminal: Callable[..., str]) -> None:
     Path(CONFIG_FILE).write_text(REMOTE)
     shown = at_a_terminal("n", "route", "When?")
     assert "names other machines: collector.example" in " ".join(shown.split()) and "Error" in shown
@@ -140,7 +132,7 @@ def test_the_shell_asks_once_and_keeps_what_was_said() -> None:
     assert "[y/N]" not in at_a_terminal("y", "route", "When?")
     Path(".env").write_text("TOWN_API_KEY=k\n")
     Path(CONFIG_FILE).unlink()
-    assert "TOWN_API_KEY" in at_a_terminal("y", "route", "When?")
+    assert "TOWN_API_KEY" in at_a_terminal("y", "list")
     assert stored_trust(Path(".env")) is True
     kept = json.loads((Path(os.environ["ADAPTIVE_RAG_HOME"]) / "trusted.json").read_text())
     assert [trusted for _, trusted in kept.values()] == [False, True]

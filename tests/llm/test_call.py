@@ -8,11 +8,7 @@ from dataclasses import replace
 from typing import Literal
 
 import pytest
-from langchain_core.exceptions import (
-    ContextOverflowError,
-    ModelAPIError,
-    ModelInvalidRequestError,
-)
+from langchain_core.exceptions import ContextOverflowError, ModelAPIError, ModelInvalidRequestError
 from langchain_core.runnables import RunnableLambda
 
 from adaptive_rag.answer.draft import DraftQuestion, ask_to_draft
@@ -37,14 +33,6 @@ async def both(requests, settings, left):
     """Ask on both paths; what they return must not differ."""
     sync = await asyncio.to_thread(ask, requests, settings(), left)
     return sync, await aask(requests, settings(), left)
-
-
-async def test_sync_and_async_give_the_same_replies():
-    sync, asynchronous = await both(
-        [request_for("enhance"), request_for("classify")], lambda: context(ScriptedChatModel()), budget()
-    )
-    assert sync == asynchronous
-    assert all(reply.result is not None for reply in sync)
 
 
 async def test_tokens_and_calls_of_repetitions_are_counted():

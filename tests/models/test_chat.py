@@ -138,20 +138,15 @@ def test_each_role_has_its_model():
     assert chat_model_of(make_context(), "answer") is None
 
 
-@pytest.mark.parametrize(
-    ("package", "code"),
-    [
-        ("langchain_openai", "import adaptive_rag.runnable"),  # no model is configured
-        (
-            "genai_prices",
-            "from adaptive_rag.models.prices import price_of; price_of(ScriptedChatModel(), {})",
-        ),
-    ],
-)
-def test_what_only_a_model_that_is_called_needs_is_loaded_only_then(package, code):
-    code = f"import sys; from adaptive_rag.testing import ScriptedChatModel; {code}; print(*sys.modules)"
+def test_what_only_a_model_that_is_called_needs_is_loaded_only_then():
+    code = (
+        "import sys, adaptive_rag.runnable; from adaptive_rag.testing import ScriptedChatModel;"
+        "from adaptive_rag.models.prices import price_of; price_of(ScriptedChatModel(), {});"
+        "print(*sys.modules)"
+    )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert "adaptive_rag.testing" in done.stdout.split() and package not in done.stdout.split()
+    loaded = set(done.stdout.split())
+    assert "adaptive_rag.testing" in loaded and not loaded & {"langchain_openai", "genai_prices"}
 
 
 def test_structured_output_takes_the_strictest_way_that_is_offered():
@@ -183,18 +178,14 @@ class Answered(Exception):
     [
         (ModelAuthenticationError("x"), "key"),
         (ModelNotFoundError("x"), "unknown model"),
-        (ModelRateLimitError("x"), "busy"),
         (ModelRateLimitError(f"{'You exceeded your quota. ' * 20}insufficient_quota"), "other"),
         (ContextOverflowError("x"), "too long"),
         (ModelInvalidRequestError("x"), "unsupported"),
         (ModelInvalidRequestError(f"{'No. ' * 80}maximum context length is 2048"), "too long"),
-        (Answered(401), "key"),
-        (Answered(404), "unknown model"),
         (Answered(422), "unsupported"),
         (Answered(429), "busy"),
         (Answered(503), "server"),
         (ConnectionResetError("x"), "connection"),
-        (TimeoutError(), "connection"),
         (RuntimeError("Event loop is closed"), "connection"),
         (KeyError("choices"), "other"),
     ],

@@ -11,14 +11,12 @@ import numpy as np
 import pytest
 
 from adaptive_rag.errors import ConfigurationError, MissingExtraError
-from adaptive_rag.models import cross_encoder
 from adaptive_rag.models.cross_encoder import (
     OnnxCrossEncoder,
     ScoringError,
     find_reranker,
     load_reranker,
     read_outputs,
-    warn_once,
 )
 from tests.models.made_cross_encoder import POISON, Head, forget_rerankers, write_cross_encoder
 
@@ -62,19 +60,6 @@ def test_outputs_are_read_for_what_they_are(tmp_path, head, output, slope):
     assert made(tmp_path, head, output).score(QUESTION, []).shape == (0,)
 
 
-def test_a_network_that_calls_its_output_logits_gets_its_sigmoid_even_within_0_and_1():
-    outputs = np.array([[0.2], [0.4], [0.6]])
-    assert cross_encoder.find_form(outputs, "logits") == "logit"
-    assert cross_encoder.find_form(outputs, "score") == "probability"
-
-
-def test_large_logits_keep_their_order_and_do_not_overflow():
-    scores = read_outputs(np.array([[9.0], [9.5], [10.0]], dtype=np.float16), "logit")
-    assert scores[0] < scores[1] < scores[2] < 1
-    with np.errstate(all="raise"):
-        assert read_outputs(np.array([[-5000.0], [5000.0]]), "logit").tolist() == [0.0, 1.0]
-
-
 def test_a_classifier_of_three_labels_is_refused(tmp_path):
     write_cross_encoder(tmp_path, QUESTION, *PASSAGES, head="three labels")
     with pytest.raises(ConfigurationError, match=r"shape \(3, 3\)"):
@@ -112,13 +97,6 @@ def test_what_the_network_raises_and_what_is_no_score_become_one_kind_of_error(t
         OnnxCrossEncoder(folder, name="nan").score(QUESTION, ["herring"])
     with pytest.raises(ScoringError, match="outside 0-1"):
         read_outputs(np.array([[1.7]]), "probability")
-
-
-def test_a_folder_is_loaded_once(tmp_path, monkeypatch):
-    write_cross_encoder(tmp_path / "model", QUESTION, subfolder="onnx")
-    encoder = load_reranker(str(tmp_path / "model"))
-    monkeypatch.chdir(tmp_path)
-    assert load_reranker("model") is encoder
 
 
 def test_a_folder_that_is_missing_or_holds_no_model_is_named(tmp_path):
@@ -207,15 +185,6 @@ def test_the_network_is_not_asked_again_at_once_for_what_it_did_not_bring(monkey
         with pytest.raises(ScoringError, match="no route to host"):
             find_reranker("someone/a-model")
     assert hub.calls == ["cache", "network"]
-
-
-def test_a_model_is_warned_of_once():
-    with pytest.warns(RuntimeWarning, match="first") as warned:
-        warn_once("a", "first")
-        warn_once("a", "second")
-    assert len(warned) == 1
-    with pytest.warns(RuntimeWarning, match="of another"):
-        warn_once("b", "of another")
 
 
 def has_torch() -> bool:

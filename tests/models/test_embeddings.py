@@ -68,48 +68,12 @@ def test_vectors_have_unit_length_whatever_the_text() -> None:
     assert np.allclose(np.linalg.norm(vectors, axis=1), 1.0, atol=1e-5)
 
 
-def test_a_vector_does_not_depend_on_the_neighbours() -> None:
+@pytest.mark.parametrize("shipped", [True, False])
+def test_a_vector_does_not_depend_on_the_neighbours(folder: Path, shipped: bool) -> None:
+    model = load_minilm() if shipped else load_embeddings(f"onnx:{folder}")
     texts = [f"Sentence {n} " + "on tides " * n for n in range(20)]
-    together = load_minilm().encode(texts)
-    assert all(
-        (load_minilm().encode([text])[0] == row).all() for text, row in zip(texts, together, strict=True)
-    )
-
-
-def runs_of(model: OnnxEmbeddings, monkeypatch: pytest.MonkeyPatch) -> list[list[int]]:
-    """Record the lengths of the texts of every run of the network."""
-    run, runs = model._run, list[list[int]]()
-
-    def counted(batch: Sequence[Sequence[int]]) -> onnx.Vectors:
-        runs.append([len(tokens) for tokens in batch])
-        return run(batch)
-
-    monkeypatch.setattr(model, "_run", counted)
-    return runs
-
-
-def test_texts_of_like_length_share_a_run_and_every_worker_has_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    model = load_minilm()
-    model.forget()
-    monkeypatch.setattr(model, "workers", 2)
-    runs = runs_of(model, monkeypatch)
-    question = "Should the town build a wall against the sea?"
-    alike = [f"{question} {stance}" for stance in ("the costs", "the gains", "the risks", "the rights")]
-    model.encode(alike)
-    assert sorted(map(len, runs)) == [2, 2]
-    runs.clear()
-    model.encode(["Tide", f"{question} {question} {question}"])
-    assert sorted(map(len, runs)) == [1, 1], "padding would cost more than a run"
-
-
-def test_a_model_that_may_quantise_as_it_runs_runs_each_text_alone(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    model = load_embeddings(f"onnx:{folder}")
-    assert isinstance(model, OnnxEmbeddings)
-    runs = runs_of(model, monkeypatch)
-    model.encode(["The tide is out.", "The tide is in.", "The tide is low."])
-    assert len(runs) == 3
+    together = encode(model, texts)
+    assert all((encode(model, [text])[0] == row).all() for text, row in zip(texts, together, strict=True))
 
 
 def test_no_texts_give_no_vectors() -> None:
@@ -237,29 +201,6 @@ def test_a_query_is_embedded_once(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(calls) == calls_before
     assert embed_queries(Counting(), ["tide"]).shape == (1, 16)
     assert len(calls) == calls_before + 1, "another model has its own vectors"
-
-
-def test_the_embedded_model_remembers_a_question(monkeypatch: pytest.MonkeyPatch) -> None:
-    model = load_minilm()
-    first = model.encode(["a question nobody asked before"])
-    monkeypatch.setattr(model, "_session", None)
-    assert (embed_queries(model, ["a question nobody asked before"]) == first).all()
-
-
-def test_a_text_that_is_being_embedded_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    model = load_minilm()
-    model.forget()
-    encode_all, embedded = model._encode, list[str]()
-
-    def counted(texts: Sequence[str]) -> onnx.Vectors:
-        embedded.extend(texts)
-        return encode_all(texts)
-
-    monkeypatch.setattr(model, "_encode", counted)
-    with ThreadPoolExecutor(4) as pool:
-        first, *others = pool.map(lambda _: model.encode(["The tide is out."]), range(4))
-    assert embedded == ["The tide is out."]
-    assert all((other == first).all() for other in others)
 
 
 def test_a_text_that_could_not_be_embedded_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:

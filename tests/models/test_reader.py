@@ -17,7 +17,7 @@ from adaptive_rag.models.reader import (
     load_reader,
     sentence_features,
 )
-from adaptive_rag.text.reading import Passage, Reader, Side, Support
+from adaptive_rag.text.reading import Passage, Reader, Support
 from adaptive_rag.text.sentences import sentence_spans
 from tests.models.made_reader import write_reader
 
@@ -36,16 +36,6 @@ def best(reader: Reader, question: str, *passages: Passage) -> str:
     which = max(range(len(read)), key=lambda at: max(read[at].scores, default=0.0))
     start, end = read[which].spans[int(np.argmax(read[which].scores))]
     return passages[which].text[start:end]
-
-
-def test_what_is_asked_and_the_sentences_are_ranges_of_tokens() -> None:
-    pair, spans = PairEncoder().pair("question", "When was it founded?", MUSEUM)
-    assert spans == sentence_spans(MUSEUM.text)
-    assert len(pair.spans) == 1 + len(spans)
-    assert all(pair.types[at] == 0 for at in pair.spans[0])
-    # title and section stand before the first sentence, and belong to none
-    assert pair.types[pair.spans[1].start - 1] == 1
-    assert pair.spans[1].stop == pair.spans[2].start
 
 
 @pytest.mark.parametrize("asked", ["why " * 3000, "漢字" * 4000, "x" * 20_000])
@@ -97,12 +87,6 @@ def test_a_claim_has_the_verdict_of_the_passage_that_supports_it_most(counting: 
     assert both == alone
     assert both[0].supported > both[1].supported
     assert all(sum(verdict) == pytest.approx(1) for verdict in both)
-
-
-def test_sides_come_for_each_sentence(counting: Reader) -> None:
-    [sides] = counting.side("Dogs should travel free", [FERRY])
-    assert [span for span, _ in sides] == sentence_spans(FERRY.text)
-    assert all(isinstance(side, Side) and sum(side) == pytest.approx(1) for _, side in sides)
 
 
 def test_the_calibration_in_the_file_is_used(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from adaptive_rag.index.memory import MemoryIndex
 from adaptive_rag.ingest import split
 from adaptive_rag.ingest.documents import Page, SourceText
 from adaptive_rag.search.search import search
-from adaptive_rag.state import Candidate, Query
+from adaptive_rag.state import Candidate, Hit, Query
 from adaptive_rag.text.sentences import sentence_spans
 
 PAGES = [
@@ -80,3 +80,11 @@ def first_hits(source: MemoryIndex, question: str) -> list[Candidate]:
     """Return the ten best candidates of a plain search, for a node that begins with some."""
     found, _ = search(source, [Query(text=question)], make_context(), analyse(question))
     return found[:10]
+
+
+def hits_of(found: list[Candidate], *labels: str | None) -> list[Hit]:
+    """Return what branches of these labels hand on that all found the same."""
+    return [
+        Hit(order=order, label=label, candidates=found, record={"step": "retrieve"})
+        for order, label in enumerate(labels)
+    ]

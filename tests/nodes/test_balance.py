@@ -3,17 +3,15 @@
 from importlib import import_module
 from typing import Any
 
-import pytest
-
 from adaptive_rag.analysis import analyse
 from adaptive_rag.context import make_context
 from adaptive_rag.index.memory import MemoryIndex
 from adaptive_rag.nodes import balance
 from adaptive_rag.nodes.balance import draw_named
-from adaptive_rag.state import Candidate, Hit, Query, SearchPlan
+from adaptive_rag.state import Candidate, Query, SearchPlan
 from adaptive_rag.testing import ScriptedChatModel, run_node
 from tests.conftest import make_candidate
-from tests.nodes.made import first_hits
+from tests.nodes.made import first_hits, hits_of
 from tests.traces import decisions
 
 
@@ -32,14 +30,6 @@ def test_named_viewpoints_are_heard_first_then_the_rest_in_order() -> None:
     assert [c["labels"][0] for c in drawn[:3]] == ["x", "y", "z"]
 
 
-@pytest.mark.parametrize("k", [1, 2, 3, 10])
-def test_no_chunk_is_drawn_twice_and_none_is_made_up(k: int) -> None:
-    found = [candidate(name, "for", "against") for name in "abc"]
-    drawn = draw_named(found, [["for"], ["against"], ["nobody"]], k)
-    assert len(names(drawn)) == len(set(names(drawn))) == min(k, 3)
-    assert draw_named([], [["for"]], k) == []
-
-
 PLAN = SearchPlan(alpha=0.8, dense_only=False, why="opinions share few words")
 TRAMS = [
     "Trams are a joy to ride, they save money and make the streets safer for everyone.",
@@ -50,16 +40,11 @@ TRAMS = [
 def test_a_passage_has_no_label_of_a_viewpoint_that_it_argues_against() -> None:
     memory = MemoryIndex.from_texts(TRAMS)
     question = "Should trams be built?"
-    both = first_hits(memory, question)
-    hits = [
-        Hit(order=order, label=label, candidates=both, record={"step": "retrieve"})
-        for order, label in enumerate((None, "riders", "taxpayers"))
-    ]
     state = {
         "question": question,
         "query_type": "opinion",
         "analysis": analyse(question),
-        "hits": hits,
+        "hits": hits_of(first_hits(memory, question), None, "riders", "taxpayers"),
         "queries": [
             Query(text=question),
             Query(text="riders", label="riders", side="for"),
@@ -73,33 +58,8 @@ def test_a_passage_has_no_label_of_a_viewpoint_that_it_argues_against() -> None:
 
 def opinion(memory: MemoryIndex, question: str, **more: Any) -> dict[str, Any]:
     """Return the state after a search for the question alone."""
-    hit = Hit(order=0, label=None, candidates=first_hits(memory, question), record={"step": "retrieve"})
-    analysis = analyse(question)
-    return {"question": question, "query_type": "opinion", "analysis": analysis, "hits": [hit], **more}
-
-
-@pytest.mark.parametrize(
-    ("settings", "alphas"),
-    [
-        ({}, [0.8]),
-        ({"without": "fusion"}, [1.0]),
-        ({"retrieval": {"fusion": "sparse"}}, []),
-        ({"retrieval": {"fusion": "reciprocal-rank"}}, []),
-    ],
-)
-def test_opinions_are_ordered_as_the_setting_fuses(settings, alphas, monkeypatch) -> None:
-    moved: list[float] = []
-
-    def with_feedback(source: Any, candidates: list[Candidate], *, alpha: float) -> list[Candidate]:
-        moved.append(alpha)
-        return candidates
-
-    monkeypatch.setattr(import_module("adaptive_rag.nodes.balance"), "with_feedback", with_feedback)
-    memory = MemoryIndex.from_texts(TRAMS)
-    run_node(
-        balance, opinion(memory, "Should trams be built?", plan=PLAN), make_context(settings, index=memory)
-    )
-    assert moved == alphas
+    hits, analysis = hits_of(first_hits(memory, question), None), analyse(question)
+    return {"question": question, "query_type": "opinion", "analysis": analysis, "hits": hits, **more}
 
 
 def test_opinions_that_cannot_be_scored_keep_the_order_of_the_search(monkeypatch) -> None:

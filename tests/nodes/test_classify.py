@@ -109,12 +109,6 @@ async def test_both_paths_decide_alike(source):
     assert decided(update)[:2] == ("opinion", "model")
 
 
-def test_a_fast_model_of_its_own_is_enough_to_classify(source):
-    fast = ScriptedChatModel(script={"classify": {"type": "opinion"}})
-    context = settings_of(source, models={"fast_model": fast}, threshold=0.99)
-    assert decided(run_node(classify, {"question": UNSURE}, context))[:2] == ("opinion", "model")
-
-
 def test_a_model_chosen_by_setting_is_asked_beyond_the_planned_calls(source):
     update, model = ask(source, UNSURE, "opinion", threshold=0.99, budget={"planned_calls": 1})
     assert model.skills == [] and decided(update)[1] == "hedge"
@@ -166,12 +160,6 @@ def test_a_reply_that_names_no_type_is_the_fallback_without_a_second_call(source
 def test_the_fallback_is_no_answer_of_a_model_that_was_not_reached(source):
     update, _ = ask(source, SURE, TimeoutError("the model timed out"), classify="model", fallback="opinion")
     assert decided(update)[:2] == ("factual", "local")
-
-
-def test_the_threshold_decides_who_is_unsure(source):
-    for threshold, by in ((0.0, "local"), (1.0, "hedge")):
-        update, _ = ask(source, SURE, model=False, threshold=threshold)
-        assert decided(update)[1] == by
 
 
 def test_a_low_confidence_is_unsure_as_well(source):

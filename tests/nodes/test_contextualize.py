@@ -6,7 +6,6 @@ from adaptive_rag import AdaptiveRAG
 from adaptive_rag.context import make_context
 from adaptive_rag.index.memory import MemoryIndex
 from adaptive_rag.nodes import contextualize
-from adaptive_rag.nodes.contextualize import MAX_CONTEXT
 from adaptive_rag.testing import run_node
 from tests.conftest import TOWN
 
@@ -24,12 +23,6 @@ def test_a_situation_off_the_topic_is_not_searched_for(situation: str, searched:
     assert any(situation in query for query in record["queries"]) is searched
     left_out = [d["chosen"] for d in record["decisions"] if d["what"] == "situation"]
     assert left_out == ([] if searched else ["not searched for"])
-
-
-def test_a_long_account_of_oneself_is_cut_before_it_reaches_a_prompt(town: MemoryIndex) -> None:
-    state = {"question": QUESTION, "user_context": "I farm. " * 1000, "query_type": "contextual"}
-    update = run_node(contextualize, state, make_context(index=town))
-    assert update["implied_context"] == state["user_context"][:MAX_CONTEXT]
 
 
 def test_without_context_the_situation_is_not_used_for_scores_and_answers(town: MemoryIndex) -> None:

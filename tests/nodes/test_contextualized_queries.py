@@ -3,20 +3,13 @@
 import pytest
 
 from adaptive_rag.index.memory import MemoryIndex
-from adaptive_rag.nodes.contextualize import (
-    FOLLOW_UP_ALPHA,
-    MAX_CONTEXT,
-    NEED_ALPHA,
-    ask_to_contextualize,
-    is_off_topic,
-)
+from adaptive_rag.nodes.contextualize import MAX_CONTEXT, NEED_ALPHA, ask_to_contextualize, is_off_topic
 from adaptive_rag.nodes.contextualize import contextual_query as query_in
 from adaptive_rag.nodes.contextualize import plan_contextual as plan_in
 from adaptive_rag.query.history import parse_history
 from adaptive_rag.search.fusion import fuse
 from adaptive_rag.search.search import sum_scores
 from adaptive_rag.state import Turn
-from tests.nodes.made import ADVICE
 
 TALK = [
     {"role": "user", "text": "When was the sea wall of Saltmere built?"},
@@ -32,14 +25,6 @@ def plan_contextual(question, user_context, history, **more):
 
 def contextual_query(question, user_context, history):
     return query_in(question, parse_history(question, user_context, history))
-
-
-def test_a_follow_up_averages_the_question_with_and_without_the_earlier_turns():
-    queries, plan = plan_contextual("How high is it?", "", TALK)
-    assert [(query["dense"], query["sparse"]) for query in queries] == [(0.5, 1.0), (0.5, 0.0)]
-    assert queries[0]["text"] == "How high is it?"
-    assert queries[1]["text"] == f"How high is it?\n{TALK[1]['text']}\n{TALK[0]['text']}"
-    assert plan["alpha"] == FOLLOW_UP_ALPHA and plan["dense_only"]
 
 
 def test_clarifying_questions_and_scenario_are_joined_to_the_question():
@@ -59,37 +44,7 @@ MIXED = {
         ASKED[1],
     ],
     "another matter first": [*TALK, *ASKED],
-    "another matter last": [*ASKED, *TALK],
-    "an offer in vain": [
-        {"role": "agent", "text": f"{TALK[1]['text']} Shall I explain the groynes?"},
-        {"role": "user", "text": "Is the harbour older?"},
-        *ASKED,
-    ],
-    "no scenario": [*TALK, *ASKED],
 }
-
-
-@pytest.mark.parametrize("kind", MIXED)
-def test_a_mixed_conversation_lies_between_the_two(kind):
-    queries, plan = plan_contextual(
-        "Can I get a valve?", "" if kind == "no scenario" else SCENARIO, MIXED[kind]
-    )
-    assert len(queries) <= 3 and all(query["text"].startswith("Can I get a valve?") for query in queries)
-    assert sum(query["dense"] for query in queries) == pytest.approx(1)
-    assert sum(query["sparse"] for query in queries) == pytest.approx(1)
-    assert NEED_ALPHA < plan["alpha"] < FOLLOW_UP_ALPHA
-    # Words of what was told never reach BM25; what the user answered always does.
-    assert all("1968" not in query["text"] for query in queries if query["sparse"])
-    assert all("flood zone" in query["text"] for query in queries)
-
-
-def test_the_more_was_told_the_less_the_situation_counts():
-    def weight_of_scenario(turns):
-        queries, _ = plan_contextual("Can I get a valve?", SCENARIO, turns)
-        return sum(query["dense"] for query in queries if "goats" in query["text"])
-
-    weights = [weight_of_scenario([*TALK * times, *ASKED]) for times in range(4)]
-    assert weights == sorted(weights, reverse=True) and weights[0] == 1.0 and 0 < weights[3] < weights[1]
 
 
 def test_a_scenario_stays_in_a_follow_up():
@@ -168,21 +123,6 @@ def test_a_situation_may_stay_out_of_the_texts_and_keep_its_place() -> None:
     assert [query["text"] for query in alone] == ["Can I get barriers?"] and alone_plan[
         "situation"
     ] == "I keep bees."
-
-
-@pytest.mark.parametrize(
-    ("question", "situation", "off_topic"),
-    [
-        ("What should be done with animals in a flood?", "I am a farmer with forty sheep.", False),
-        ("Where should I look each day?", "I live by the gauge at the river.", False),
-        ("What are the alert levels?", "My sister plays the cello and collects old French novels.", True),
-    ],
-)
-def test_a_situation_that_leads_away_from_every_passage_is_off_the_topic(
-    question: str, situation: str, off_topic: bool
-) -> None:
-    index = MemoryIndex.from_texts(ADVICE)
-    assert is_off_topic(index, f"{question}\n{situation}", question) is off_topic
 
 
 def test_nothing_is_off_the_topic_of_an_empty_source() -> None:

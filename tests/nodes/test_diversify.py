@@ -5,10 +5,9 @@ from typing import Any
 from adaptive_rag.context import make_context
 from adaptive_rag.index.memory import MemoryIndex
 from adaptive_rag.nodes import diversify
-from adaptive_rag.nodes.diversify import LOCALLY, _ranked
-from adaptive_rag.state import Hit
+from adaptive_rag.nodes.diversify import LOCALLY
 from adaptive_rag.testing import ScriptedChatModel, run_node
-from tests.nodes.made import first_hits
+from tests.nodes.made import first_hits, hits_of
 from tests.traces import decisions, stand_ins
 
 QUESTION = "How do the waves affect the town?"
@@ -16,25 +15,13 @@ QUESTION = "How do the waves affect the town?"
 
 def run(town: MemoryIndex, script: Any = None, **settings: Any) -> tuple[dict[str, Any], list[str]]:
     """Return what the step changed, and what it asked the model for."""
-    found = first_hits(town, QUESTION)
-    hits = [Hit(order=0, label=None, candidates=found, record={"step": "retrieve"})]
+    hits = hits_of(first_hits(town, QUESTION), None)
     analysis = {"type": "analytical", "complexity": "basic", "domain_relevance": 0.5, "alternatives": []}
     state = {"question": QUESTION, "query_type": "analytical", "analysis": analysis, "hits": hits}
     model = ScriptedChatModel(script=script or {})
     settings = {"without": "window", "retrieval": {}, "k": 4, **settings}
     update = run_node(diversify, state, make_context(index=town, model=model, **settings))
     return update, model.skills
-
-
-def test_each_branch_is_ordered_by_the_words_of_its_own_question(town: MemoryIndex) -> None:
-    found, asked = first_hits(town, QUESTION), "What should farmers do with animals?"
-    hits = [
-        Hit(order=n, label=(None, asked)[n], candidates=found, record={"step": "retrieve"}) for n in (0, 1)
-    ]
-    context = make_context(index=town)
-    plain = _ranked({"question": asked}, hits[0], context)["candidates"]
-    state = {"question": QUESTION, "spelt_question": QUESTION, "subject": "sea wall"}
-    assert _ranked(state, hits[1], context)["candidates"] == plain
 
 
 def reasons(update: dict[str, Any]) -> list[str]:
@@ -63,11 +50,6 @@ def test_a_setting_has_the_model_score_them_all_the_same(town: MemoryIndex) -> N
 def test_the_set_is_selected_locally_as_the_setting_says(town: MemoryIndex) -> None:
     update, asked = run(town, retrieval={"diversity": "coverage"})
     assert (asked, chosen(update), len(update["documents"])) == ([], ["coverage"], 4)
-
-
-def test_where_nothing_is_to_be_diverse_nothing_is_said_of_it(town: MemoryIndex) -> None:
-    update, _ = run(town, retrieval={"diversity": "none"})
-    assert chosen(update) == [] and len(update["documents"]) == 4
 
 
 def test_a_models_choice_leads_and_is_filled_up_from_the_local_set(town: MemoryIndex) -> None:

@@ -7,11 +7,10 @@ from langgraph.graph import END, START, StateGraph
 
 from adaptive_rag.answer.styles import STYLES
 from adaptive_rag.context import Context
-from adaptive_rag.index import Index
 from adaptive_rag.nodes import generate
 from adaptive_rag.state import State
 from adaptive_rag.testing import ScriptedChatModel
-from tests.answer.made import ScriptedReader
+from tests.answer.made import ScriptedReader, build_index
 from tests.nodes import made
 from tests.traces import decisions
 
@@ -51,10 +50,7 @@ def test_overlapping_chunks_are_answered_from_as_one_passage(node, source):
 
 @pytest.mark.parametrize(("situation", "worked"), [("", True), ("I am a student.", False)])
 def test_a_table_is_not_worked_out_where_the_situation_counts(node, tmp_path, situation, worked):
-    (tmp_path / "plans").mkdir()
-    (tmp_path / "plans" / "plans.csv").write_text("Plan,Price,Who\nSolo,8,pensioners\nDuo,12,everybody\n")
-    Index.build(tmp_path / "plans", tmp_path / "index")
-    source = Index.open(tmp_path / "index")
+    source = build_index(tmp_path, {"plans.csv": "Plan,Price,Who\nSolo,8,pensioners\nDuo,12,everybody\n"})
     [documents] = source.search(["cheapest plan"], limit=1)
     state = {"question": "What is the cheapest plan?", "query_type": "contextual", "documents": documents}
     state |= {"implied_context": situation, "trace": []}
@@ -67,10 +63,7 @@ def test_the_newest_version_of_a_document_is_read_where_only_an_older_one_was_fo
         "Rules 2021.txt": "Version of 1 July 2021.\n\nOne dog may be kept in each flat.",
         "Rules 2024.txt": "Version of 1 May 2024.\n\nUp to two dogs may be kept in each flat.",
     }
-    for name, text in texts.items():
-        (tmp_path / name).write_text(text, encoding="utf-8")
-    Index.build(tmp_path, tmp_path / "index")
-    source = Index.open(tmp_path / "index")
+    source = build_index(tmp_path, texts)
     [found] = source.search(["How many dogs may be kept?"], limit=2)
     old = [passage for passage in found if passage["source"].endswith("2021.txt")]
     output = run(node, source, old, "How many dogs may be kept?")
@@ -79,12 +72,6 @@ def test_the_newest_version_of_a_document_is_read_where_only_an_older_one_was_fo
     assert (
         decisions(output, "versions")[0]["why"] == "it is the newest version of Rules 2021, which was found"
     )
-
-
-def test_what_the_node_was_given_stays_as_it_was(node, source):
-    chunks = made.ranked(1, 0)
-    run(node, source, chunks)
-    assert chunks == made.ranked(1, 0)
 
 
 def test_a_models_claim_is_cited_on_the_page_of_its_sentence(node, source):

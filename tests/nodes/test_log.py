@@ -9,8 +9,6 @@ import pytest
 
 from adaptive_rag import AdaptiveRAG
 from adaptive_rag.index.memory import MemoryIndex
-from adaptive_rag.nodes.log import log_record
-from adaptive_rag.state import TraceRecord
 from adaptive_rag.testing import ScriptedChatModel
 from tests.conftest import TOWN
 
@@ -68,6 +66,7 @@ def test_scores_are_logged_at_debug_with_the_ids(town: MemoryIndex, caplog: pyte
     assert len(scored) == 10
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("route", ["factual", "analytical", "opinion", "contextual", None])
 def test_no_key_and_no_text_of_a_passage_is_ever_logged(
     town: MemoryIndex, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch, route: str | None
@@ -103,16 +102,6 @@ def test_nothing_in_a_line_imitates_another_or_controls_a_terminal(caplog: pytes
     logged = [text for level in (logging.INFO, logging.DEBUG) for _, text in lines(caplog, level)]
     assert any("sea wall" in text for text in logged) and any("ERROR forged" in text for text in logged)
     assert all(text.isprintable() for text in logged)
-
-
-def test_a_choice_that_is_a_text_is_left_out(caplog: pytest.LogCaptureFixture) -> None:
-    claim = {"what": "unsupported", "chosen": TOWN[1], "why": TOWN[2]}
-    record = TraceRecord(
-        step="generate", ms=1.0, decisions=[claim, {"what": "window", "chosen": 4, "why": ""}]
-    )  # type: ignore[list-item]
-    with caplog.at_level(logging.DEBUG, "adaptive_rag"):
-        log_record(record, {})
-    assert lines(caplog) == [("adaptive_rag.generate", "1.0 ms · unsupported · window 4")]
 
 
 def test_the_library_itself_writes_nowhere() -> None:

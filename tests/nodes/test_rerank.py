@@ -13,9 +13,9 @@ from adaptive_rag.nodes import balance, diversify, rerank
 from adaptive_rag.nodes.rerank import search_to_score
 from adaptive_rag.rank.rerankers import RERANKERS, Reranker, check_calls
 from adaptive_rag.rank.scoring import RerankRequest
-from adaptive_rag.state import Candidate, Hit
+from adaptive_rag.state import Candidate
 from adaptive_rag.testing import ScriptedChatModel, run_node
-from tests.nodes.made import first_hits
+from tests.nodes.made import first_hits, hits_of
 
 QUESTION = "How do the waves affect the town?"
 
@@ -43,10 +43,7 @@ def settings(town: MemoryIndex, **more: Any) -> Any:
 
 def state_of(town: MemoryIndex, type_: str) -> dict[str, Any]:
     found = first_hits(town, QUESTION)
-    hits = [
-        Hit(order=n, label=label, candidates=found, record={"step": "retrieve"})
-        for n, label in enumerate((None, "What should farmers do?"))
-    ]
+    hits = hits_of(found, None, "What should farmers do?")
     state = {"question": QUESTION, "query_type": type_, "analysis": analyse(QUESTION)}
     return {**state, "hits": hits, "candidates": found, "queries": []}
 

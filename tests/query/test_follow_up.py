@@ -20,32 +20,24 @@ def talk(*texts: str) -> list[Turn]:
     return [Turn(role="agent" if place % 2 else "user", text=text) for place, text in enumerate(texts)]
 
 
+PLANS = ["Which plans are there?", "There are:\n- Basic, 4 euros [1]\n- Premium, 9 euros [2]"]
+
+
 @pytest.mark.parametrize(
     ("earlier", "question", "subject"),
     [
         (["What is the refund period?", "14 days."], "Does it hold for sale items?", "refund period"),
         (
-            ["Who leads the finance team?", "Maria Keller leads it [1]."],
-            "What is her telephone extension?",
+            ["Who leads the finance team?", "Maria Keller [1]."],
+            "What is her age?",
             "Maria Keller finance team",
         ),
-        (
-            ["Which plans are there?", "There are:\n- Basic, 4 euros [1]\n- Premium, 9 euros [2]"],
-            "What about the second one?",
-            "Premium 9 euros plans",
-        ),
-        (
-            ["Which plans are there?", "There are:\n- Basic, 4 euros [1]\n- Premium, 9 euros [2]"],
-            "What about the second?",
-            "Premium 9 euros plans",
-        ),
+        (PLANS, "What about the second one?", "Premium 9 euros plans"),
         # the verb is left out, wherever it stands, and what is asked about is kept
         (["How do I renew my passport?", "At the office."], "How much does it cost?", "passport"),
-        (["How can I get a library card?", "At the desk."], "How long is it valid?", "library card"),
         (["Can members borrow a key?", "Yes."], "How long can they keep it?", "members borrow key"),
         (["How long is the sea wall?", "2,340 metres."], "Why?", "long sea wall"),
         (["Who leads the finance team?", "👍"], "What is her extension?", "finance team"),
-        (["Can I rent a Merlin M3?", "Yes."], "for how long?", "rent Merlin M3"),
         (["How much does the wheelset cost?", "389 euros."], "Is it in stock?", "wheelset"),
         (["Who proposed a second press?", "Oluchi did."], "who objected and why", "press"),
         (["When does the zoo open?", "At nine."], "Are dogs allowed there?", "zoo"),
@@ -65,14 +57,9 @@ def test_a_follow_up_gets_the_subject_of_the_last_exchange(earlier, question, su
     [
         (["What was the revenue of Acme in 2020?"], "And in 2021?", "What was the revenue of Acme in 2021?"),
         (["What does the P220 pump cost?"], "And the P240?", "What does the P240 pump cost?"),
-        (
-            ["How many staff has Acme in France?"],
-            "What about Germany?",
-            "How many staff has Acme in Germany?",
-        ),
+        (["Has Acme staff in France?"], "What about Germany?", "Has Acme staff in Germany?"),
         (["how much is a parcel to Denmark"], "and to norway then?", "how much is a parcel to norway"),
         (["exercises for a weak leg"], "and for the weak arm ones?", "exercises for a weak arm"),
-        (["when is the pool open on mondays"], "how about sundays", "when is the pool open on sundays"),
         # what it follows may itself replace a part
         (
             ["when does the ferry leave on mondays", "At 8.", "and on sundays?", "At 10."],

@@ -22,52 +22,44 @@ def user(text: str) -> Turn:
     return Turn(role="user", text=text)
 
 
+WHEN = "When was it built?"
+OFFER = f"{BUILT} Shall I explain the flood zones too?"
+
+
 @pytest.mark.parametrize(
-    "courtesy", ["Would you like to know more?", "Does that help?", "Anything else I can help you with?"]
+    ("question", "turns", "answered", "others"),
+    [
+        # a courtesy says nothing
+        ("How high is it?", [user(WHEN), agent(BUILT)], [], [WHEN, BUILT]),
+        ("How high is it?", [user(WHEN), agent(f"{BUILT} Would you like to know more?")], [], [WHEN, BUILT]),
+        ("How high is it?", [user(WHEN), agent(f"{BUILT} Does that help?")], [], [WHEN, BUILT]),
+        ("How high is it?", [user(WHEN), agent(f"{BUILT} Anything else I can do?")], [], [WHEN, BUILT]),
+        # a question of the agent is kept with its answer, which may be the question itself
+        ("Can I get a valve?", [agent(ASKED), user("no, not yet.")], [ASKED, "no, not yet."], []),
+        ("Can I get a valve?", [agent(ASKED), user("I do")], [ASKED, "I do"], []),
+        ("Can I get a valve?", [agent(ASKED), user("In Ohio")], [ASKED, "In Ohio"], []),
+        ("Can I get a valve?", [agent(ASKED), user("35")], [ASKED, "35"], []),
+        ("Yes, since May", [user("Can I get a valve?"), agent(ASKED)], [ASKED], ["Can I get a valve?"]),
+        # a question in vain is another turn
+        ("And then?", [agent(OFFER), user("valve prices")], [], [OFFER, "valve prices"]),
+        ("in which towns", [agent(OFFER)], [], [OFFER]),
+        ("What does a valve cost?", [agent(OFFER)], [], [OFFER]),
+        # a turn that tells and asks is divided
+        ("Can I get a valve?", [agent(f"{BUILT} {ASKED}"), user("Yes")], [ASKED, "Yes"], [BUILT]),
+        ("Can I get a valve?", [agent(f"{ASKED} {BUILT}"), user("Yes")], [ASKED, "Yes"], [BUILT]),
+        # a question needs no mark
+        ("A valve?", [agent("are you the owner of it"), user("No")], ["are you the owner of it", "No"], []),
+        # what a user says unasked is another turn
+        ("How high is it?", [user("Tell me about the sea wall.")], [], ["Tell me about the sea wall."]),
+        ("How high is it?", [user(""), agent("?"), agent(""), user("Thanks!")], [], []),
+        ("How high is it?", [], [], []),
+    ],
 )
-def test_a_courtesy_says_nothing(courtesy: str) -> None:
-    plain = parse_history("How high is it?", "", [user("When was it built?"), agent(BUILT)])
-    assert (
-        parse_history("How high is it?", "", [user("When was it built?"), agent(f"{BUILT} {courtesy}")])
-        == plain
-    )
-    assert plain.other_turns == ["When was it built?", BUILT] and plain.answered == []
-
-
-@pytest.mark.parametrize("reply", ["Yes", "no, not yet.", "I do", "In Ohio", "35"])
-def test_a_question_of_the_agent_is_kept_with_its_answer(reply: str) -> None:
-    said = parse_history("Can I get a valve?", "", [agent(ASKED), user(reply)])
-    assert said.answered == [ASKED, reply] and said.other_turns == []
-
-
-def test_the_question_may_itself_be_the_answer() -> None:
-    said = parse_history("Yes, since May", "", [user("Can I get a valve?"), agent(ASKED)])
-    assert said.answered == [ASKED] and said.other_turns == ["Can I get a valve?"]
-
-
-@pytest.mark.parametrize("reply", ["What does a valve cost?", "valve prices", "in which towns"])
-def test_a_question_in_vain_is_another_turn(reply: str) -> None:
-    offer = "Shall I explain the flood zones too?"
-    history = [agent(f"{BUILT} {offer}")]
-    for said in (parse_history(reply, "", history), parse_history("And then?", "", [*history, user(reply)])):
-        assert said.answered == []
-        assert said.other_turns[0] == f"{BUILT} {offer}"
-
-
-@pytest.mark.parametrize("turn", [f"{BUILT} {ASKED}", f"{ASKED} {BUILT}"])
-def test_a_turn_that_tells_and_asks_is_divided(turn: str) -> None:
-    said = parse_history("Can I get a valve?", "", [agent(turn), user("Yes")])
-    assert said.answered == [ASKED, "Yes"] and said.other_turns == [BUILT]
-
-
-def test_a_question_needs_no_mark() -> None:
-    said = parse_history("Can I get a valve?", "", [agent("are you the owner of the house"), user("No")])
-    assert said.answered == ["are you the owner of the house", "No"]
-
-
-def test_what_a_user_says_unasked_is_another_turn() -> None:
-    said = parse_history("How high is it?", "", [user("Tell me about the sea wall.")])
-    assert said.answered == [] and said.other_turns == ["Tell me about the sea wall."]
+def test_answers_to_the_agents_questions_are_told_from_other_turns(
+    question: str, turns: list[Turn], answered: list[str], others: list[str]
+) -> None:
+    said = parse_history(question, " \n", turns)
+    assert (said.situation, said.answered, said.other_turns) == ("", answered, others)
 
 
 def test_a_context_that_repeats_the_turns_is_no_situation() -> None:
@@ -95,58 +87,33 @@ def test_a_label_before_what_the_user_says_makes_no_transcript() -> None:
     assert (said.situation, said.other_turns) == (about, ["When was it built?"])
 
 
-def test_nothing_said_leaves_nothing() -> None:
-    said = parse_history("How high is it?", "", [])
-    assert (said.situation, said.answered, said.other_turns) == ("", [], [])
-    said = parse_history("How high is it?", " \n", [user(""), agent("?"), agent(""), user("Thanks!")])
-    assert (said.situation, said.answered, said.other_turns) == ("", [], [])
-
-
 CHAT = [HumanMessage("Who are you?"), AIMessage("A helper."), HumanMessage("How long is it?")]
 TURNS = [Turn(role="user", text="Who are you?"), Turn(role="agent", text="A helper.")]
 
 
+LONG = HumanMessage([{"type": "text", "text": "How long "}, {"type": "text", "text": "is it?"}])
+OTHERS = [SystemMessage("Be kind."), ToolMessage("42", tool_call_id="1"), AIMessage("")]
+
+
 @pytest.mark.parametrize(
-    "history",
+    ("given", "history"),
     [
-        [("user", "Who are you?"), ("ai", "A helper.")],
-        [{"role": "user", "content": "Who are you?"}, {"role": "assistant", "content": "A helper."}],
-        [HumanMessage("Who are you?"), AIMessage("A helper.")],
+        ({"question": "  How long is it?\n"}, []),
+        ({"question": "How long is it?", "history": [("user", "Who are you?"), ("ai", "A helper.")]}, TURNS),
+        ({"question": "How long is it?", "history": CHAT[:2]}, TURNS),
+        # a conversation that ends with the user asks that; only what user and agent said is history
+        ({"messages": CHAT}, TURNS),
+        ({"messages": [*OTHERS, *CHAT]}, TURNS),
+        ({"messages": [LONG]}, []),
+        # a new message wins over the question that the thread kept
+        ({"question": "an earlier one", "messages": CHAT}, TURNS),
+        ({"question": "How long is it?", "messages": CHAT[:2]}, TURNS),
+        # a history that is given wins over the messages
+        ({"messages": CHAT, "history": TURNS[:1]}, TURNS[:1]),
     ],
 )
-def test_the_history_may_be_given_as_messages(history: Any) -> None:
-    assert read_question({"question": "How long?", "history": history}) == ("How long?", TURNS)
-
-
-def test_a_question_is_stripped_of_the_blanks_around_it() -> None:
-    assert read_question({"question": "  How long is it?\n"}) == ("How long is it?", [])
-
-
-def test_a_conversation_that_ends_with_the_user_asks_that() -> None:
-    assert read_question({"messages": CHAT}) == ("How long is it?", TURNS)
-
-
-def test_a_new_message_wins_over_the_question_that_the_thread_kept() -> None:
-    assert read_question({"question": "an earlier one", "messages": CHAT})[0] == "How long is it?"
-
-
-def test_a_question_is_asked_after_a_conversation_that_ends_with_the_agent() -> None:
-    assert read_question({"question": "How long?", "messages": CHAT[:2]}) == ("How long?", TURNS)
-
-
-def test_a_history_that_is_given_wins_over_the_messages() -> None:
-    history = [Turn(role="user", text="I rent.")]
-    assert read_question({"messages": CHAT, "history": history}) == ("How long is it?", history)
-
-
-def test_only_what_user_and_agent_said_is_history() -> None:
-    messages = [SystemMessage("Be kind."), ToolMessage("42", tool_call_id="1"), AIMessage(""), *CHAT]
-    assert read_question({"messages": messages}) == ("How long is it?", TURNS)
-
-
-def test_a_message_in_parts_is_read_as_its_text() -> None:
-    message = HumanMessage([{"type": "text", "text": "How long "}, {"type": "text", "text": "is it?"}])
-    assert read_question({"messages": [message]})[0] == "How long is it?"
+def test_the_question_and_what_was_said_before_are_read_in_every_form(given: Any, history: Any) -> None:
+    assert read_question(given) == ("How long is it?", history)
 
 
 @pytest.mark.parametrize(
@@ -202,7 +169,6 @@ def test_what_a_question_tells_of_the_asker_is_read_apart(question: str, told: s
         "The Long Wall has 14 gates. Who closes them?",  # nothing of the asker
         "I run a bakery. Does that help?",  # what is asked says nothing alone
         "I would like to prepare for a flood.",  # nothing is asked
-        "World War I ended in 1918. When did it start?",  # a numeral
         "The mine was flooded in 1912. Who reopened it?",
     ],
 )

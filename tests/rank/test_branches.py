@@ -4,7 +4,6 @@ from adaptive_rag.rank.branches import (
     BRANCH_WEIGHT,
     LABELLED,
     SMOOTHING,
-    attribute,
     join_by_rank,
     take_first_of_each,
     take_in_turn,
@@ -51,10 +50,6 @@ def test_sub_questions_bring_theirs_in_order_each_text_once(make):
     assert ids(take_in_turn(hits, 5)) == ["a", "b", "d", "q", "r"]
 
 
-def test_without_sub_questions_the_questions_own_are_taken(make):
-    assert ids(take_in_turn([hit(make, 0, None, "q", "r", "s")], 2)) == ["q", "r"]
-
-
 def test_the_first_of_each_viewpoint_then_the_rest_by_cosine(make):
     far = hit(make, 1, "x", "a", "b")
     near = hit(make, 2, "y", "c", "d")
@@ -66,19 +61,8 @@ def test_the_first_of_each_viewpoint_then_the_rest_by_cosine(make):
     assert drawn[0]["labels"] == ["x"] and drawn[1]["labels"] == ["y"]
 
 
-def test_without_viewpoints_the_questions_own_are_taken(make):
-    assert ids(take_first_of_each([hit(make, 0, None, "q", "r")], 2)) == ["q", "r"]
-
-
 def test_viewpoints_that_find_the_same_passages_are_filled_up_from_the_question(make):
     hits = [hit(make, 0, None, "a", "q", "r", "s"), hit(make, 1, "x", "a", "b"), hit(make, 2, "y", "b", "a")]
     drawn = take_first_of_each(hits, 4)
     assert ids(drawn) == ["a", "b", "q", "r"]
     assert [candidate["labels"] for candidate in drawn] == [["x"], ["y"], [], []]
-
-
-def test_a_chunk_far_down_a_viewpoints_search_is_not_labelled_with_it(make):
-    many = [f"m{i}" for i in range(LABELLED)]
-    hits = [hit(make, 0, None, "a"), hit(make, 1, "x", "a", *many), hit(make, 2, "y", *many, "a")]
-    [labelled] = attribute(hits[0]["candidates"], hits)
-    assert labelled["labels"] == ["x"]

@@ -41,12 +41,6 @@ def test_a_weight_of_one_asks_for_the_model_alone():
     assert join_scores(candidates, [9.0, 1.0], [judged(1, 2), judged(2, 8)], 1.0) == [2, 8]
 
 
-def test_equal_scores_of_the_model_leave_the_order_to_the_local_score():
-    candidates = [candidate(1), candidate(2)]
-    first, second = join_scores(candidates, [3.0, 5.0], [judged(1, 7), judged(2, 7)])
-    assert second > first
-
-
 @pytest.mark.parametrize(
     ("local", "by_model", "estimate"),
     [
@@ -59,10 +53,6 @@ def test_the_score_of_a_candidate_that_the_model_did_not_score_is_estimated(loca
     found = [judged(number, score) for number, score in enumerate(by_model, start=1)]
     scores = join_scores([candidate(n) for n in (1, 2, 3, 4)], local, found)
     assert scores[3] == pytest.approx(0.6 * estimate + 0.4 * local[3])
-
-
-def test_without_scores_of_a_model_the_local_scores_stand():
-    assert join_scores([candidate(1), candidate(2)], [3.0, 4.0], []) == pytest.approx([3, 4])
 
 
 def test_what_the_model_scored_well_is_not_lost_by_the_later_search():
@@ -203,11 +193,7 @@ def cross_encode(
 
 def test_the_cross_encoder_weighs_six_tenths(tmp_path, nothing_loaded):
     write_cross_encoder(tmp_path, QUESTION, *PASSAGES)
-    given = [
-        scored("a", "herring", 1.0),
-        scored("b", "the sea wall is long", 0.5),
-        scored("c", "", 0.0),
-    ]
+    given = [scored("a", "herring", 1.0), scored("b", "the sea wall is long", 0.5), scored("c", "", 0.0)]
     ranked, reasons = cross_encode(tmp_path, given)
     assert [c["id"] for c in ranked] == ["b", "a", "c"]
     assert ranked[0]["scores"]["cross_encoder"] == pytest.approx(sigmoid(7))

@@ -23,10 +23,6 @@ def test_coverage_puts_another_thought_before_a_paraphrase_and_the_irrelevant_la
     assert cover(VECTORS, RELEVANCE, 4) == [0, 2, 1, 3]
 
 
-def test_coverage_does_not_mind_the_scale_of_relevance():
-    assert cover(VECTORS, [10 * r - 3 for r in RELEVANCE], 4) == cover(VECTORS, RELEVANCE, 4)
-
-
 CANDIDATES = [candidate(n) for n in range(1, 8)]
 LOCAL = [CANDIDATES[4], CANDIDATES[0]]
 
@@ -45,10 +41,6 @@ def test_selection_is_local_unless_a_setting_says_otherwise():
     selection = make_context().retrieval.selection
     assert selection == "local"
     assert finish(select(QUESTION, CANDIDATES, LOCAL, selection)) == ((LOCAL, False), [])
-
-
-def test_nobody_is_asked_to_choose_among_no_passages():
-    assert finish(select(QUESTION, [], [], "model")) == (([], False), [])
 
 
 def test_a_model_reads_the_local_set_first_then_the_best_of_the_others():
@@ -85,8 +77,3 @@ def test_a_number_that_names_no_passage_is_dropped_and_nothing_else_refused():
     assert check(PassageChoice(passages=[0, 3, 8, -1])).passages == [3]
     with pytest.raises(ValueError, match=r"numbered 1 to 7, got \[0, 8\]"):
         check(PassageChoice(passages=[0, 8]))
-
-
-def test_a_choice_is_asked_for_by_a_setting_and_left_out_beside_another_strategy():
-    *_, request = choose()
-    assert (request.step, request.by_setting, request.optional) == ("select", True, True)

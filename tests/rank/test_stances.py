@@ -10,10 +10,8 @@ from adaptive_rag.rank.stances import asked_side
     [
         ("What are the arguments for and against the wall?", None),
         ("What is the case against or for the wall?", None),
-        ("What are the pros and cons of the wall?", None),
         ("What are the arguments for the wall?", "for"),
         ("What are the reasons against the wall?", "against"),
-        ("who is against the wall and why", "against"),
         ("what speaks for the wall", "for"),
         ("What does Ana say of the wall?", None),
     ],

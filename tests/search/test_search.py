@@ -56,13 +56,12 @@ def test_a_source_that_can_compare_is_asked_to(found):
     assert got["b"]["dense"] == pytest.approx(0.45)
 
 
-def test_a_query_without_weights_counts_whole(found):
-    got = scores(sum_scores(Blind(found), [Query(text="q")], limit=50))
-    assert got["a"] == {"dense": 0.8, "sparse": 2.0}
-
-
 ANALYSIS = {"ontology_terms": {}, "domain_relevance": 0.5, "intent": "factual"}
 PLAN = SearchPlan(alpha=0.7, dense_only=False, why="planned")
+
+
+def by_intent(**more):
+    return {"retrieval": {"alpha_by": "intent", **more}}
 
 
 @pytest.mark.parametrize(
@@ -74,26 +73,11 @@ PLAN = SearchPlan(alpha=0.7, dense_only=False, why="planned")
         ({"without": "analysis"}, PLAN, "alpha 0.50", "no analysis"),
         ({"without": "analysis", "retrieval": {"alpha": 0.0}}, None, "alpha 0.00", "set by the caller"),
         # a factual question is not in the table of intents: what else would decide does, within bounds
-        ({"retrieval": {"alpha_by": "intent"}}, None, "alpha 0.40", "the table has no alpha for a factual"),
-        (
-            {"retrieval": {"alpha_by": "intent"}},
-            PLAN,
-            "alpha 0.70",
-            "no alpha for a factual question; planned",
-        ),
-        (
-            {"retrieval": {"alpha_by": "intent", "alpha_table": {"factual": 0.4}}},
-            PLAN,
-            "alpha 0.40",
-            "factual",
-        ),
-        ({"retrieval": {"alpha_by": "intent", "alpha": 0.25}}, PLAN, "alpha 0.25", "set by the caller"),
-        (
-            {"retrieval": {"fusion": "reciprocal-rank"}},
-            PLAN,
-            "reciprocal-rank",
-            "retrieval.fusion = 'reciprocal-rank'",
-        ),
+        (by_intent(), None, "alpha 0.40", "the table has no alpha for a factual"),
+        (by_intent(), PLAN, "alpha 0.70", "no alpha for a factual question; planned"),
+        (by_intent(alpha_table={"factual": 0.4}), PLAN, "alpha 0.40", "factual"),
+        (by_intent(alpha=0.25), PLAN, "alpha 0.25", "set by the caller"),
+        ({"retrieval": {"fusion": "reciprocal-rank"}}, PLAN, "reciprocal-rank", "retrieval.fusion = "),
         ({"without": "fusion"}, PLAN, "dense", "without fusion"),
     ],
 )

@@ -29,12 +29,6 @@ def test_the_dense_score_of_a_pair_becomes_the_weighted_mean_of_its_views(make, 
     assert pair["scores"]["dense"] == 0.5
 
 
-def test_equal_views_leave_the_score_as_it_was(make):
-    for weights in WEIGHTS_BY_INTENT.values():
-        weighed = weigh_views(make("a", dense=0.4, dense_question=0.4, dense_answer=0.4), weights)
-        assert weighed["scores"]["dense"] == pytest.approx(0.4)
-
-
 def test_a_chunk_that_is_no_pair_stays_as_it_is(make):
     plain = make("a", dense=0.3, sparse=1.0)
     assert weigh_views(plain, WITH_ANSWER) == plain

@@ -118,20 +118,6 @@ def test_tfidf_is_the_cosine_of_scikit_learns_vectorizer() -> None:
     assert found[1].tolist() == [0, 0, 0]
 
 
-def test_the_share_of_tfidf_is_scaled_beside_bm25(make: Any) -> None:
-    found = [
-        make("a", "sea sea sea", dense=0.1, sparse=2.0),
-        make("b", "the wall by the sea", dense=0.1, sparse=8.0),
-        make("c", "herring", dense=0.1, sparse=0.0),
-    ]
-    scored = {c["id"]: c["scores"] for c in add_tfidf(found, [Query(text="sea")], 0.3)}
-    cosines = scaled([scored[id_]["tfidf"] for id_ in "abc"])
-    assert [scored[id_]["words"] for id_ in "abc"] == pytest.approx(
-        [0.7 * 0.25 + 0.3 * 1, 0.7 * 1 + 0.3 * cosines[1], 0], abs=1e-6
-    )
-    assert scored["a"]["sparse"] == 2.0
-
-
 def test_the_share_reaches_the_search_and_moves_what_words_count(town: MemoryIndex) -> None:
     def scores(**retrieval: Any) -> dict[str, dict[str, float]]:
         context = make_context(index=town, retrieval={"alpha": 0.5, **retrieval})

@@ -1,6 +1,5 @@
 """Of a long question patterns read the ends alone, whatever it is made of."""
 
-import re
 from collections.abc import Callable
 from typing import Any
 
@@ -17,16 +16,9 @@ UNITS = {
     "newlines": "\n",
     "Chinese": "水位最高的记录是多少",
     "short words": "who is on the quay at ten ",
-    "brackets": "([{",
-    "joined emoji": "👨‍👩‍👧‍👦",
     "combining marks": "e\u0301\u0302\u0323",
-    "one letter": "a",
     "blanks": " ",
-    "numbers": "1,",
-    "joints": "and or ",
     "addresses": "http://",
-    "stars": "**",
-    "quotes": '"',
     "questions": "What is the highest level? ",
     "dates": "12.3.2021 ",
 }
@@ -53,7 +45,7 @@ def test_a_question_of_usual_length_is_read_whole() -> None:
     assert read_ends(long) == "a" * HEAD_CHARACTERS + "\n" + "z" * TAIL_CHARACTERS
 
 
-@pytest.mark.few(20)
+@pytest.mark.few(10)
 @pytest.mark.parametrize("question", QUESTIONS.values(), ids=QUESTIONS)
 @pytest.mark.parametrize("reader", READERS)
 def test_no_more_than_the_ends_reaches_the_patterns(
@@ -70,20 +62,3 @@ def test_no_more_than_the_ends_reaches_the_patterns(
     monkeypatch.setattr(module, "read_ends", measured)
     read(question)
     assert given and max(given) <= MOST
-
-
-@pytest.mark.parametrize("blank", [" ", "\n", "\t", " \n"])
-def test_a_run_of_blanks_is_one_blank_before_an_instruction_is_looked_for(
-    monkeypatch: pytest.MonkeyPatch, blank: str
-) -> None:
-    class Watched:
-        longest = 0
-
-        def sub(self, by: str, text: str) -> str:
-            self.longest = max(map(len, re.findall(r"\s+", text)), default=0)
-            return text
-
-    watched = Watched()
-    monkeypatch.setattr(parse, "_INSTRUCTION", watched)
-    parse.parse_question(f"What is{blank * 9_000}the level?{blank * 200}Now.")
-    assert watched.longest == 1

@@ -28,8 +28,7 @@ def _nothing_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize(
-    "name",
-    "OPENAI_API_KEY HF_TOKEN AWS_SECRET_ACCESS_KEY PGPASSWORD MY_SECRET db_password DB_PWD".split(),
+    "name", "OPENAI_API_KEY HF_TOKEN AWS_SECRET_ACCESS_KEY PGPASSWORD MY_SECRET db_password DB_PWD".split()
 )
 def test_the_keys_of_the_environment_are_known(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     said = f"the key {KEY} is wrong, and so is ?k={KEY}&x"

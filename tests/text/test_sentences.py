@@ -11,11 +11,9 @@ CASES = {
     "a letter that names something": ["They chose plan B.", "The others were dropped."],
     "a question behind one": ["I live in Zone A.", "Can I stay?", "The U.S. Should Act."],
     "decimals and times": ["It rose 3.5 cm at 9.30 today.", "Nobody saw it."],
-    "a year at the end": ["The wall was built in 1957.", "It was raised in 1981."],
     "abbreviations inside": ["Some metals, e.g. iron, i.e. ferrous ones, cf. p. 12, rust.", "Gold does not."],
     "codes": ["Replace the filter, part no. BF-31, every month.", "He said no.", "Rinse it."],
     "figures and numbers": ["See Fig. 3 and No. 7 in Vol. II.", "It is clear."],
-    "no as a word": ["He said no.", "Nothing else happened."],
     "abbreviations that may end": ["It opens at 9 a.m. and shuts at 5 p.m.", "The staff go home."],
     "an abbreviation before a name": ["The U.S. Army came to the U.K. Parliament.", "It rained."],
     "German": [
@@ -25,13 +23,10 @@ CASES = {
     "amounts and telephones": ["It costs Rs. 500 or 40 incl. VAT.", "Call Tel. 020 7946.", "Lift max. 5 kg."],
     "a number before a month's English name": ["There were 3.", "May came."],
     "etc.": ["Bring ropes, lamps, etc.", "The boat is small."],
-    "quotes": ["“Is it late?” he asked.", "“It is late.”", "Then he left."],
     "brackets": ["(This stands alone.)", "This does not (see there)."],
-    "marks together": ["What?!", "Really...", "Well."],
     "reference marks": ["The rule is old. [1]", "It was broken twice.” [3, 6]", "Nobody minds."],
     "lower case goes on": ["He cried out! and fell ... then rose.", "All was well."],
     "Chinese": ["今天下雨。", "明天晴天！"],
-    "unended": ["A heading without a full stop"],
 }
 
 
@@ -71,10 +66,6 @@ def test_a_wrapped_line_does_not_end_a_sentence():
         "Mr. Ford built in one hot summer, when there were\n13.",
         "Visitors came to see it, and some of them stayed.",
     ]
-
-
-def test_spans_count_from_the_offset_given():
-    assert sentence_spans("  One. Two.", 100) == [(102, 106), (107, 111)]
 
 
 @pytest.mark.parametrize("text", ["", "   ", "\n\n\n", "---", "* * *\n\n***"])

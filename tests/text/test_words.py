@@ -8,11 +8,8 @@ from adaptive_rag.text.words import coverage, language_of, stem, terms, weighted
     [
         ("predicting", "prediction"),
         ("regulation", "regulatory"),
-        ("ethics", "ethical"),
         ("organisation", "organizations"),
-        ("studies", "study"),
         ("babies", "baby"),
-        ("cobots", "cobot"),
         ("stopped", "stop"),
     ],
 )
@@ -31,7 +28,6 @@ def test_terms_leave_out_the_words_that_any_text_has():
 
 def test_names_and_quoted_words_weigh_more_than_words_of_asking():
     weights = weighted_terms("What kinds of 'cobot' does the city of Norhaven use?")
-
     assert weights[stem("norhaven")] == weights[stem("cobot")] == 2.0
     assert weights[stem("city")] == 1.0
     assert weights[stem("kinds")] < 1.0
@@ -67,13 +63,11 @@ def test_german_function_words_weigh_nothing_in_german_questions(question, asked
     [
         ("The wall protects the low town.", "en"),
         ("Der Deich schützt viele Häuser.", "de"),
-        ("Le mur a été construit en 1957.", "fr"),
         ("El muro protege muchas casas de la ciudad.", "es"),
         ("Стена защищает дома.", "CYRILLIC"),
         # no function word, or only such as several languages have
         ("Bananas grow well in Iceland.", None),
         ("harbour office", None),
-        ("1957", None),
     ],
 )
 def test_a_language_is_told_only_by_its_own_words(text, language):
