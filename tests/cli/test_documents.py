@@ -95,6 +95,17 @@ def test_a_span_is_shown_in_its_place(run: Run, kept: Path, name: str) -> None:
     assert f"Keys, line {line} · {span}" in printed and "«The keys» hang in the office." in printed
 
 
+def test_a_name_that_a_mac_wrote_is_found_as_it_is_typed(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "cafe\u0301").mkdir()
+    (tmp_path / "cafe\u0301" / "me\u0301nu.txt").write_text("The soup is green.")
+    run("index", "cafe\u0301")
+    for command in (("show", "ménu.txt"), ("show", tmp_path / "café/ménu.txt"), ("list", "café/")):
+        assert run(*command).stdout, command
+    for condition in ("file = ménu.txt", "source like 'café/*'"):
+        assert parsed(run("search", "soup", "--where", condition, "--json"))["documents"], condition
+    assert run("remove", "café/ménu.txt").exit_code == 0
+
+
 @pytest.mark.parametrize("span", ["9-3", "one-two", "5-5000"])
 def test_a_span_that_is_none_is_refused(run: Run, kept: Path, span: str) -> None:
     refused = run("show", "gate.md", "--span", span)
