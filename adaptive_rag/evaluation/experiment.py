@@ -22,6 +22,7 @@ from adaptive_rag.evaluation.replay import only_replied
 from adaptive_rag.evaluation.report import Report, write_reports
 from adaptive_rag.evaluation.run import FinishedRun, OpenBar, no_bar, open_bench, run_arms, scores_answers
 from adaptive_rag.index import Progress
+from adaptive_rag.index.manifest import quoted
 from adaptive_rag.models.chat import chat_model_of
 from adaptive_rag.text.redaction import redact
 
@@ -133,7 +134,7 @@ def _collect(records: Sequence[QuestionRecord], file: Path) -> str:
     disputed = f"; {len(added.disputed)} of them stand there with another type too" if added.disputed else ""
     return (
         f"Appended {added.written} labelled questions to {file}{already}{disputed}. "
-        f"Learn from them: adaptive-rag route --learn {file}"
+        f"Learn from them: adaptive-rag route --learn {quoted(str(file))}"
     )
 
 
