@@ -61,7 +61,7 @@ def evaluate(
         MissingExtraError: a package that scores or reports is not installed.
     """
     judged_arms = parse_comparison(experiment.judge) if experiment.judge else ()
-    settings = replace(experiment.settings, answers=bool(judged_arms) or experiment.settings.answers)
+    settings = experiment.settings
     has_all_arms = list(experiment.arms) == ["all"]
     names = all_arm_names(answers=True) if has_all_arms else experiment.arms
     arms = find_arms([*names, *judged_arms])
@@ -69,6 +69,9 @@ def evaluate(
     if settings.replies:
         datasets = [only_replied(dataset, Path(settings.replies)) for dataset in datasets]
     datasets = [limited(dataset, settings.limit, settings.seed) for dataset in datasets]
+    # Where answers are scored anyway, a judge changes no setting, so a run without one is continued.
+    if judged_arms and not all(scores_answers(dataset, settings) for dataset in datasets):
+        settings = replace(settings, answers=True)
     if has_all_arms and not any(scores_answers(dataset, settings) for dataset in datasets):
         arms = find_arms([*all_arm_names(answers=False), *judged_arms])
     model = chat_model_of(make_context(**settings.settings), "answer") if judged_arms else None
