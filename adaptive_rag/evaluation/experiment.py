@@ -17,7 +17,7 @@ from adaptive_rag.evaluation.datasets import Dataset, limited, load_dataset
 from adaptive_rag.evaluation.judge import judge_run, parse_comparison
 from adaptive_rag.evaluation.labels import append_questions, labelled_questions
 from adaptive_rag.evaluation.provenance import RunSettings
-from adaptive_rag.evaluation.records import QuestionRecord
+from adaptive_rag.evaluation.records import VERDICTS, QuestionRecord
 from adaptive_rag.evaluation.replay import only_replied
 from adaptive_rag.evaluation.report import Report, write_reports
 from adaptive_rag.evaluation.run import FinishedRun, OpenBar, no_bar, open_bench, run_arms, scores_answers
@@ -102,7 +102,8 @@ def evaluate(
     report = write()
     if model is None:
         return report
-    return write(verdicts=judge_run(model, run.records, judged_arms, open_bar=open_bar))
+    file = experiment.out / VERDICTS
+    return write(verdicts=judge_run(model, run.records, judged_arms, file=file, open_bar=open_bar))
 
 
 def _check_outputs(experiment: Experiment, datasets: Sequence[Dataset]) -> None:
