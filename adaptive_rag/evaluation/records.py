@@ -11,6 +11,7 @@ from adaptive_rag.errors import ConfigurationError
 from adaptive_rag.private import make_file, replace_text
 from adaptive_rag.state import Citation, RoutedType, TraceRecord
 from adaptive_rag.text.redaction import redact_known_all
+from adaptive_rag.text.visible import without_surrogates
 
 QUESTIONS, RUN, SUMMARY = "questions.jsonl", "run.json", "summary.json"
 VERDICTS, DETAILS, REPORT = "verdicts.jsonl", "details.json", "report.html"
@@ -134,7 +135,10 @@ def parse_json(text: str, complaint: str) -> Any:
         ConfigurationError: the text is not JSON; the message begins with `complaint`.
     """
     try:
-        return json.loads(text)
+        value = json.loads(text)
+        if "\\u" in text:  # half of an emoji, such as "\ud83d", could not be stored
+            value = json.loads(without_surrogates(json.dumps(value, ensure_ascii=False)))
+        return value
     except (ValueError, RecursionError) as error:
         raise ConfigurationError(f"{complaint}: {error}.") from error
 
