@@ -272,5 +272,5 @@ def _clean(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [_clean(part) for part in value]
     if isinstance(value, float) and not math.isfinite(value):
-        return str(value)
+        return None if math.isnan(value) else str(value)
     return value if isinstance(value, int | float | None) else str(value)
