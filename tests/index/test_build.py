@@ -78,6 +78,16 @@ def test_a_file_of_the_same_size_and_time_counts_as_unchanged_until_it_is_touche
     assert "The moon pulls the air." in texts_in(kb)
 
 
+def test_a_file_that_was_only_missing_while_the_folder_was_listed_is_stored_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = write_files(tmp_path / "docs", {"a.txt": "the tide", "b.txt": "the tide", "c.txt": "the wall"})
+    build(folder, tmp_path / "kb")
+    monkeypatch.setattr("adaptive_rag.index.plan._is_unchanged", lambda *given: False)
+    assert build(folder, tmp_path / "kb").updated == 3
+    assert texts_in(tmp_path / "kb") == ["the tide", "the wall"]
+
+
 def test_a_change_in_a_large_index_is_published_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("adaptive_rag.index.table.SMALL", 2)
     docs, kb = write_files(tmp_path / "docs", TIDES), tmp_path / "kb"
