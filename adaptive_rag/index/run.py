@@ -26,9 +26,8 @@ from adaptive_rag.index.report import IndexReport, NothingReadError
 from adaptive_rag.index.row_maker import CHUNKS_PER_STEP, Contents, Result, make_rows
 from adaptive_rag.index.store_errors import explain_write_errors
 from adaptive_rag.index.table import DOC, TableRow, TableWriter
-from adaptive_rag.index.vectorize import Vectorizer
+from adaptive_rag.index.vectorize import Vectorizer, load_model_of
 from adaptive_rag.ingest import Failure
-from adaptive_rag.models.embeddings import load_embeddings
 from adaptive_rag.state import Chunk
 
 if TYPE_CHECKING:
@@ -86,7 +85,9 @@ class IndexingRun:
             reading_ahead(() if cluster else plan.work) as texts,
             closing(EmbeddingCache(self._location.path)) as cache,
         ):
-            self._vectorizer = Vectorizer(load_embeddings(self._embeddings), settings, cache)
+            passed = None if self._embeddings == settings.embeddings else self._embeddings
+            model = load_model_of(self._location.uri, settings.embeddings, passed)
+            self._vectorizer = Vectorizer(model, settings, cache)
             meter = Meter(sum(item.size for item in plan.work), self._progress)
             try:
                 self.drop_removed(plan)

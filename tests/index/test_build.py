@@ -1,5 +1,6 @@
 import json
 import os
+import shutil
 import time
 import zipfile
 from collections.abc import Iterator
@@ -192,6 +193,21 @@ def test_other_settings_are_refused_with_both_and_the_command_that_mends(docs: P
     with pytest.raises(IndexMismatchError, match=r"hash .*other .*--rebuild"):
         build(docs, kb, embeddings=HashEmbeddings(name="other"))
     assert len(texts_in(kb)) == 3
+
+
+@pytest.mark.parametrize("shards", [None, 2])
+def test_an_index_remembers_its_model(
+    tmp_path: Path, docs: Path, monkeypatch: pytest.MonkeyPatch, shards: int | None
+) -> None:
+    build(docs, tmp_path / "kb", shards=shards)
+    if shards:
+        shutil.rmtree(tmp_path / "kb" / "shard-1")  # an interrupted run has not made it
+    write_files(docs, {"new.txt": "The neap tide is low."})
+    with pytest.raises(ConfigurationError, match=r"HashEmbeddings:hash'.* cannot be loaded"):
+        build(docs, tmp_path / "kb", embeddings=None)
+    for module in ("vectorize", "build"):
+        monkeypatch.setattr(f"adaptive_rag.index.{module}.load_embeddings", lambda name: HashEmbeddings())
+    assert build(docs, tmp_path / "kb", embeddings=None).added
 
 
 def test_rebuild_makes_the_index_anew_with_other_settings(docs: Path, kb: Path) -> None:
