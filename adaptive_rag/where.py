@@ -10,6 +10,7 @@ from __future__ import annotations
 import fnmatch
 import operator
 import re
+import unicodedata
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache, lru_cache
@@ -123,7 +124,7 @@ class Predicate:
             return lambda value: True
         if self.sign == "like":
             pattern = re.compile(fnmatch.translate(operand))
-            return lambda value: pattern.match(str(value).casefold())
+            return lambda value: pattern.match(fold(str(value)))
         assert compare is not None
         if self.kind == "date":
             # Both are cut to the shorter one: "> 2024" means after that year, and a document dated 2024 is
@@ -131,7 +132,7 @@ class Predicate:
             day = operand if self.sign != "=" else None
             return lambda value: compare(value[: len(operand)], day[: len(value)] if day else operand)
         if self.kind == "text":
-            return lambda value: compare(str(value).casefold(), operand)
+            return lambda value: compare(fold(str(value)), operand)
         return lambda value: compare(value, operand)
 
 
@@ -181,7 +182,7 @@ class Where:
                 case "known":
                     return translate(Predicate(field, kind, "is known"))
                 case "like":
-                    return translate(Predicate(field, kind, "like", values[0].casefold()))
+                    return translate(Predicate(field, kind, "like", fold(values[0])))
                 case "comparison":
                     sign, *values = values
                 case "one_of":
@@ -271,6 +272,14 @@ def _text_of(child: Any) -> str:
     return token[1:-1] if token[0] in "\"'`" else token
 
 
+def fold(text: str) -> str:
+    """Return a text as it is compared: in lower case, and an accented letter as one character.
+
+    A file name from a Mac may have the letter and its accent as two.
+    """
+    return unicodedata.normalize("NFC", text.casefold())
+
+
 def _known_field(name: str, kinds: Mapping[str, Kind]) -> tuple[str, Kind]:
     field_name = next((field for field in kinds if field.casefold() == name.casefold()), None)
     if field_name is not None:
@@ -284,7 +293,7 @@ def _known_field(name: str, kinds: Mapping[str, Kind]) -> tuple[str, Kind]:
 def _value(field: str, kind: Kind, text: str) -> Any:
     """Convert what is written in a condition to a value of the field's kind."""
     if kind == "text":
-        return text.casefold()
+        return fold(text)
     if kind == "date" and _is_date(text):
         return text
     if kind == "number" and re.fullmatch(r"-?\d+(\.\d+)?", text):

@@ -333,7 +333,7 @@ def _choose_held_out(questions: Sequence[QuestionLine]) -> NDArray[np.bool_]:
     held_out = np.zeros(len(questions), dtype=bool)
     for query_type in ROUTED_TYPES:
         rows = [i for i, question in enumerate(questions) if question.type == query_type]
-        rows.sort(key=lambda i: hashlib.sha256(questions[i].text.encode()).hexdigest())
+        rows.sort(key=lambda i: hashlib.sha256(questions[i].text.encode(errors="surrogatepass")).hexdigest())
         held_out[rows[: (len(rows) + 1) // HELD_OUT]] = True
     return held_out
 

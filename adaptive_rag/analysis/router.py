@@ -16,6 +16,7 @@ from adaptive_rag.models.onnx import CHARACTERS_PER_TOKEN, check_digest, load_se
 from adaptive_rag.models.reader import TOKENIZER
 from adaptive_rag.private import home
 from adaptive_rag.state import ROUTED_TYPES
+from adaptive_rag.text.visible import without_surrogates
 
 NETWORK = Path(__file__).parent / "router.onnx"
 NETWORK_SHA256 = "2d08356a326bdffa84ffa07bbc1e0eb754535eae487bc270e9862acec1479116"
@@ -57,6 +58,8 @@ class QuestionEncoder:
 
     def encode(self, text: str, context: str) -> tuple[list[int], list[int]]:
         """Return the ids and types of a question's tokens, followed by those of the user's context."""
+        # The tokenizer refuses a lone surrogate, such as a byte of a command line that is not UTF-8.
+        text, context = without_surrogates(text), without_surrogates(context)
         # A question mark says who typed the question rather than what it asks.
         text = text[: MAX_TOKENS * CHARACTERS_PER_TOKEN].rstrip("?.! ")
         context = " ".join(context[: 2 * MAX_CONTEXT].split())[:MAX_CONTEXT]

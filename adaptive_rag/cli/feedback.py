@@ -35,6 +35,7 @@ def feedback(
     """Store a question with its correct type, for `adaptive-rag route --learn`."""
     from adaptive_rag.analysis.learning import QuestionLine
     from adaptive_rag.evaluation.labels import append_questions, own_questions
+    from adaptive_rag.index.manifest import quoted
     from adaptive_rag.nodes.classify import check_name
     from adaptive_rag.query.history import read_question
     from adaptive_rag.state import ROUTED_TYPES
@@ -58,4 +59,4 @@ def feedback(
     print_line(f"{'Kept' if appended.written else 'Already kept'} as {label} in {target}")
     if appended.disputed:
         print_note("The file holds the same question with another type too; remove the line that is wrong.")
-    print_note(f"Learn from the file with: adaptive-rag route --learn {target}")
+    print_note(f"Learn from the file with: adaptive-rag route --learn {quoted(str(target))}")

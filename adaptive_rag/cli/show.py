@@ -45,6 +45,8 @@ def show(
 
     bounds = None if span is None else _parse_span(span)
     source, chunks = read_chunks(options.index_address(index), document)
+    if not chunks:
+        raise InputError(f"The document {source} has no text.")
     if not as_json and (others := chunks[0]["metadata"].get("also_as")):
         print_line(f"stored once, {format_other_names([short_source(name) for name in others])}", style="dim")
     if bounds is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -30,24 +31,31 @@ def watch_folders(folders: Sequence[Path], index: Path | None, run: Callable[[],
             problem = f"--watch takes folders, and {str(folder)!r} is not one."
             raise ConfigurationError(f"{problem} Index a file or an address without --watch.")
     package: Any = import_extra("watchfiles", extra="watch", purpose="index --watch")
-    roots = [os.path.realpath(os.path.expanduser(folder)) for folder in folders]
-    changes = package.watch(
-        *roots,
-        watch_filter=_ChangeFilter(roots, os.path.realpath(index) if index else None),
-        step=QUIET_MS,
-        debounce=MAX_DELAY_MS,
-        # An empty result comes as soon as the watch has begun: no change during the first run is missed.
-        rust_timeout=POLL_MS,
-        yield_on_timeout=True,
-    )
-    _wait_for_change(changes)
+
+    def begin() -> tuple[dict[str, object], Iterator[set[Any]]]:
+        known = _identify(folders)
+        changes = package.watch(
+            *(root for root, identity in known.items() if identity),
+            watch_filter=_ChangeFilter([*known], os.path.realpath(index) if index else None),
+            step=QUIET_MS,
+            debounce=MAX_DELAY_MS,
+            # An empty result comes as soon as the watch has begun: no change during the first run is missed.
+            rust_timeout=POLL_MS,
+            yield_on_timeout=True,
+        )
+        _wait_for_change(changes)
+        return known, changes
+
+    known, changes = begin()
     run()
-    names = ", ".join(short_source(root) for root in roots)
-    print_note(("Watching", "bold"), f" {names}. Ctrl-C ends it.")
+    print_note(("Watching", "bold"), f" {', '.join(map(short_source, known))}. Ctrl-C ends it.")
     try:
         while True:
-            while not _wait_for_change(changes):
+            while not (changed := _wait_for_change(changes)) and _identify(folders) == known:
                 pass
+            # the system no longer follows a folder that was replaced, perhaps by one with its number
+            if _identify(folders) != known or any(path in known for _, path in changed):
+                known, changes = begin()
             try:
                 run()
             except AdaptiveRAGError as error:
@@ -55,6 +63,18 @@ def watch_folders(folders: Sequence[Path], index: Path | None, run: Callable[[],
     except KeyboardInterrupt as error:
         # If it came in the middle of a run, its notes say what of the run was kept.
         print_note(" ".join(["The watch has ended.", *getattr(error, "__notes__", [])]))
+
+
+def _identify(folders: Sequence[Path]) -> dict[str, object]:
+    """Return the real path of each folder, with what tells it from another one there; None if it is gone."""
+    identities = dict[str, object]()
+    for folder in folders:
+        root = os.path.realpath(os.path.expanduser(folder))
+        identities[root] = None
+        with suppress(OSError):
+            status = os.stat(root)
+            identities[root] = status.st_dev, status.st_ino
+    return identities
 
 
 def _wait_for_change(changes: Iterator[set[Any]]) -> set[Any]:

@@ -17,11 +17,12 @@ from adaptive_rag.evaluation.datasets import Dataset, limited, load_dataset
 from adaptive_rag.evaluation.judge import judge_run, parse_comparison
 from adaptive_rag.evaluation.labels import append_questions, labelled_questions
 from adaptive_rag.evaluation.provenance import RunSettings
-from adaptive_rag.evaluation.records import QuestionRecord
+from adaptive_rag.evaluation.records import VERDICTS, QuestionRecord
 from adaptive_rag.evaluation.replay import only_replied
 from adaptive_rag.evaluation.report import Report, write_reports
 from adaptive_rag.evaluation.run import FinishedRun, OpenBar, no_bar, open_bench, run_arms, scores_answers
 from adaptive_rag.index import Progress
+from adaptive_rag.index.manifest import quoted
 from adaptive_rag.models.chat import chat_model_of
 from adaptive_rag.text.redaction import redact
 
@@ -60,7 +61,7 @@ def evaluate(
         MissingExtraError: a package that scores or reports is not installed.
     """
     judged_arms = parse_comparison(experiment.judge) if experiment.judge else ()
-    settings = replace(experiment.settings, answers=bool(judged_arms) or experiment.settings.answers)
+    settings = experiment.settings
     has_all_arms = list(experiment.arms) == ["all"]
     names = all_arm_names(answers=True) if has_all_arms else experiment.arms
     arms = find_arms([*names, *judged_arms])
@@ -68,6 +69,9 @@ def evaluate(
     if settings.replies:
         datasets = [only_replied(dataset, Path(settings.replies)) for dataset in datasets]
     datasets = [limited(dataset, settings.limit, settings.seed) for dataset in datasets]
+    # Where answers are scored anyway, a judge changes no setting, so a run without one is continued.
+    if judged_arms and not all(scores_answers(dataset, settings) for dataset in datasets):
+        settings = replace(settings, answers=True)
     if has_all_arms and not any(scores_answers(dataset, settings) for dataset in datasets):
         arms = find_arms([*all_arm_names(answers=False), *judged_arms])
     model = chat_model_of(make_context(**settings.settings), "answer") if judged_arms else None
@@ -98,7 +102,8 @@ def evaluate(
     report = write()
     if model is None:
         return report
-    return write(verdicts=judge_run(model, run.records, judged_arms, open_bar=open_bar))
+    file = experiment.out / VERDICTS
+    return write(verdicts=judge_run(model, run.records, judged_arms, file=file, open_bar=open_bar))
 
 
 def _check_outputs(experiment: Experiment, datasets: Sequence[Dataset]) -> None:
@@ -133,7 +138,7 @@ def _collect(records: Sequence[QuestionRecord], file: Path) -> str:
     disputed = f"; {len(added.disputed)} of them stand there with another type too" if added.disputed else ""
     return (
         f"Appended {added.written} labelled questions to {file}{already}{disputed}. "
-        f"Learn from them: adaptive-rag route --learn {file}"
+        f"Learn from them: adaptive-rag route --learn {quoted(str(file))}"
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from statistics import fmean
 from typing import Annotated, Literal, TypedDict
 
@@ -13,7 +14,7 @@ from pydantic import BaseModel, Field
 
 from adaptive_rag.errors import AdaptiveRAGError, ConfigurationError
 from adaptive_rag.evaluation.arms import FUSION_RECIPE, find_arms
-from adaptive_rag.evaluation.records import QuestionRecord
+from adaptive_rag.evaluation.records import QuestionRecord, append_line, read_complete_lines
 from adaptive_rag.evaluation.run import OpenBar, no_bar
 from adaptive_rag.evaluation.summary import ALL
 from adaptive_rag.evaluation.templates import render
@@ -104,20 +105,28 @@ def judge_run(
     records: Sequence[QuestionRecord],
     arms: Sequence[str],
     *,
+    file: Path | None = None,
     open_bar: OpenBar = no_bar,
 ) -> JudgeReport:
-    """Judge every question that has a reference and an answer of each arm."""
+    """Judge every question that has a reference and an answer of each arm.
+
+    Each verdict is stored in `file` at once, and not asked for again if the model fails later.
+    """
     eligible = [
         record
         for record in records
         if record["reference"]
         and all(arm in record["arms"] and record["arms"][arm].get("answer") for arm in arms)
     ]
+    stored: list[Judged] = [*read_complete_lines(file)] if file else []
+    known = {(each["dataset"], each["id"]): each for each in stored if [*each["scores"]] == [*arms]}
     results: list[Judged] = []
     with open_bar("Judging", len(eligible)) as advance:
         for record in eligible:
-            if (result := judge_question(model, record, arms)) is not None:
-                results.append(result)
+            result = known.get((record["dataset"], record["id"]))
+            if result is None and (result := judge_question(model, record, arms)) and file:
+                append_line(file, result)
+            results += [result] if result else []
             advance()
     by_type = {kind: [r for r in results if kind in (ALL, r["type"])] for kind in (ALL, *ROUTED_TYPES)}
     means = {

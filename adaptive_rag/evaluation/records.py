@@ -11,10 +11,11 @@ from adaptive_rag.errors import ConfigurationError
 from adaptive_rag.private import make_file, replace_text
 from adaptive_rag.state import Citation, RoutedType, TraceRecord
 from adaptive_rag.text.redaction import redact_known_all
+from adaptive_rag.text.visible import without_surrogates
 
 QUESTIONS, RUN, SUMMARY = "questions.jsonl", "run.json", "summary.json"
-DETAILS, REPORT = "details.json", "report.html"
-RUN_FILES = (QUESTIONS, RUN, SUMMARY, DETAILS, REPORT)
+VERDICTS, DETAILS, REPORT = "verdicts.jsonl", "details.json", "report.html"
+RUN_FILES = (QUESTIONS, RUN, SUMMARY, VERDICTS, DETAILS, REPORT)
 
 
 class Cost(TypedDict):
@@ -63,9 +64,8 @@ class Journal:
     def __init__(self, folder: Path) -> None:
         self.file = folder / QUESTIONS
         self.records: dict[tuple[str, str], QuestionRecord] = {}
-        if self.file.exists():
-            for record in _read_complete_lines(self.file):
-                self._merge(record)
+        for record in read_complete_lines(self.file):
+            self._merge(record)
 
     def missing(self, dataset: str, question: str, arms: Iterable[str]) -> list[str]:
         """Return the arms that have not answered a question yet."""
@@ -75,9 +75,7 @@ class Journal:
     def add(self, record: QuestionRecord) -> None:
         """Write the results of one question, or those of further arms for it."""
         record = redact_known_all(record)
-        make_file(self.file)
-        with self.file.open("a", encoding="utf-8") as lines:
-            lines.write(json.dumps(record, ensure_ascii=False) + "\n")
+        append_line(self.file, record)
         self._merge(record)
 
     def compact(self) -> None:
@@ -103,7 +101,14 @@ def read_records(folder: Path) -> list[QuestionRecord]:
             f"{str(folder)!r} holds no finished run; expected a folder that 'adaptive-rag eval --out' wrote, "
             f"with {SUMMARY} and {QUESTIONS}."
         )
-    return list(_read_complete_lines(folder / QUESTIONS))
+    return list(read_complete_lines(folder / QUESTIONS))
+
+
+def append_line(file: Path, value: Any) -> None:
+    """Append a value to a file of JSON lines."""
+    make_file(file)
+    with file.open("a", encoding="utf-8") as lines:
+        lines.write(json.dumps(value, ensure_ascii=False) + "\n")
 
 
 def write_json(file: Path, value: Any) -> None:
@@ -130,7 +135,10 @@ def parse_json(text: str, complaint: str) -> Any:
         ConfigurationError: the text is not JSON; the message begins with `complaint`.
     """
     try:
-        return json.loads(text)
+        value = json.loads(text)
+        if "\\u" in text:  # half of an emoji, such as "\ud83d", could not be stored
+            value = json.loads(without_surrogates(json.dumps(value, ensure_ascii=False)))
+        return value
     except (ValueError, RecursionError) as error:
         raise ConfigurationError(f"{complaint}: {error}.") from error
 
@@ -142,10 +150,13 @@ def parse_lines(text: str, file: Path, complaint: str = "is not a line of JSON")
             yield parse_json(line, f"{file}:{number} {complaint}")
 
 
-def _read_complete_lines(file: Path) -> Iterator[QuestionRecord]:
+def read_complete_lines(file: Path) -> Iterator[Any]:
+    """Return the values of a file that `append_line` wrote; remove the rest of an interrupted line."""
+    if not file.exists():
+        return iter(())
     content, line_end, incomplete = file.read_bytes().rpartition(b"\n")
     complete = content.decode(errors="replace")
     if incomplete:
-        # The run stopped while it wrote the last line; its question is asked again.
+        # The run stopped while it wrote the last line; its question is asked or judged again.
         replace_text(file, complete + line_end.decode())
     return parse_lines(complete, file, "is not a line of a run; start anew with --fresh")

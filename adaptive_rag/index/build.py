@@ -53,7 +53,7 @@ class BuildOptions(Chunking):
     """Options for building an index."""
 
     embeddings: str | Embeddings | None = None
-    """The embedding model; by default the embedded one."""
+    """The embedding model; by default that of the index, and of a new one the embedded model."""
     progress: Callable[[Progress], None] | None = None
     include: Sequence[str] = ()
     """If given, only these files of the folders are read. Files that `exclude`, a `.gitignore` or the
@@ -110,6 +110,8 @@ def _build_index(documents: Documents | Share, uri: str | Path, options: BuildOp
     refuse_foreign_folder(location)
     read_state = last_manifest if options.rebuild else read_manifest
     stamp, manifest = location.stamp(MANIFEST), read_state(location)
+    if manifest is not None and options.embeddings is None and not options.rebuild:
+        options = replace(options, embeddings=manifest.settings.embeddings)
     model, model_name, dimension = _identify_model(manifest, options.embeddings)
     settings = Settings(embeddings=model_name, dimension=dimension, **options.chunking())
     if location.path is not None:
@@ -198,6 +200,9 @@ def _build_each(documents: Documents, uris: Sequence[str], options: BuildOptions
     shares = {uri: Share(documents, number, len(uris)) for number, uri in enumerate(uris)}
     started, reports = time.perf_counter(), list[IndexReport]()
     shard_options = replace(options, ray=None, shards=None, progress=None)
+    if options.embeddings is None and not options.rebuild:  # a run may have ended before the last shard
+        begun = [manifest for uri in uris if (manifest := read_manifest(open_location(uri))) is not None]
+        shard_options = replace(shard_options, embeddings=begun[0].settings.embeddings if begun else None)
     if options.ray:
         shard_options, folder = replace(shard_options, on_wait=None), os.getcwd()
         calls = {uri: (share, uri, folder, shard_options) for uri, share in shares.items()}

@@ -13,7 +13,6 @@ from functools import cached_property
 from pathlib import PurePath
 from types import MappingProxyType
 from typing import Any
-from urllib.parse import urlsplit
 
 from adaptive_rag.state import Chunk
 from adaptive_rag.where import Kind, Mask, kind_of
@@ -189,7 +188,8 @@ def _file(source: str) -> PurePath:
     """Return the path in a source's name; a web page whose address has no suffix gets ".html"."""
     if not re.match("https?://", source):
         return PurePath(source)
-    path = PurePath(urlsplit(source).path)
+    # not parsed as a URL: the name of a document may be none, such as "http://[x]"
+    path = PurePath(re.sub(r"^https?://[^/?#]*|[?#].*", "", source))
     return path if path.suffix else PurePath(f"{path.name or 'index'}.html")
 
 

@@ -24,6 +24,7 @@ from adaptive_rag.models.embeddings import embed_queries, encode, load_embedding
 from adaptive_rag.source import Sentences
 from adaptive_rag.state import Candidate, Chunk, to_candidate
 from adaptive_rag.text.vectors import Vectors, cosines
+from adaptive_rag.text.visible import without_surrogates
 
 CHUNKS_KEPT = 4096
 
@@ -139,8 +140,8 @@ def to_chunk(document: object) -> Chunk:
         kind = type(document).__name__
         raise ConfigurationError(f"The retriever returned {kind!r}; a LangChain Document was expected.")
     metadata: dict[str, Any] = dict(document.metadata)
-    text = document.page_content
-    source = str(metadata.get("source") or "retriever")
+    text = without_surrogates(document.page_content)
+    source = without_surrogates(str(metadata.get("source") or "retriever"))
     label, page, start = metadata.get("page_label"), metadata.get("page"), metadata.get("start_index")
     if isinstance(label, str) and label.isdecimal():
         page = int(label)

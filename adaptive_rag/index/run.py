@@ -26,9 +26,8 @@ from adaptive_rag.index.report import IndexReport, NothingReadError
 from adaptive_rag.index.row_maker import CHUNKS_PER_STEP, Contents, Result, make_rows
 from adaptive_rag.index.store_errors import explain_write_errors
 from adaptive_rag.index.table import DOC, TableRow, TableWriter
-from adaptive_rag.index.vectorize import Vectorizer
+from adaptive_rag.index.vectorize import Vectorizer, load_model_of
 from adaptive_rag.ingest import Failure
-from adaptive_rag.models.embeddings import load_embeddings
 from adaptive_rag.state import Chunk
 
 if TYPE_CHECKING:
@@ -86,7 +85,9 @@ class IndexingRun:
             reading_ahead(() if cluster else plan.work) as texts,
             closing(EmbeddingCache(self._location.path)) as cache,
         ):
-            self._vectorizer = Vectorizer(load_embeddings(self._embeddings), settings, cache)
+            passed = None if self._embeddings == settings.embeddings else self._embeddings
+            model = load_model_of(self._location.uri, settings.embeddings, passed)
+            self._vectorizer = Vectorizer(model, settings, cache)
             meter = Meter(sum(item.size for item in plan.work), self._progress)
             try:
                 self.drop_removed(plan)
@@ -234,9 +235,12 @@ class IndexingRun:
         self._writing = True
         with explain_write_errors(self._location.uri):
             if ready_rows:
+                self._remove_earlier((row.chunk["source"], row.doc) for row in ready_rows)
                 self._writer.add(ready_rows)
             if self._tables:
-                self._writer.copy(pa.concat_tables(self._tables))
+                rows = pa.concat_tables(self._tables)
+                self._remove_earlier(zip(rows["source"].to_pylist(), rows[DOC].to_pylist(), strict=True))
+                self._writer.copy(rows)
                 self._tables = []
             self._partly_written = (self._partly_written | {row.doc for row in ready_rows}) - complete_docs
             self._rows = waiting_rows
@@ -253,6 +257,14 @@ class IndexingRun:
             if publish and is_begun and not self._partly_written:
                 self._publish()
         self._writing = False
+
+    def _remove_earlier(self, keys: Iterable[tuple[str, str]]) -> None:
+        """Remove the rows of sources that were read again with the same content, and so have the same key.
+
+        A file may be incomplete or missing when the run is planned, because it is just being written.
+        """
+        docs = {doc for source, doc in keys if source in self._sources and self._sources[source].doc == doc}
+        self._writer.remove([*(docs - self._partly_written)])
 
     def _is_complete(self, record: SourceRecord) -> bool:
         """Return whether all chunks of a source are made, now or by an earlier run."""

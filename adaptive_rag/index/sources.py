@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import os
 import time
+import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePath
@@ -187,17 +188,22 @@ def _files_of(manifest: Manifest) -> dict[str, str | None]:
 
 def begins_so(source: str, start: str) -> bool:
     """Return whether a document's name, or its name without the first folders, begins with a text."""
-    return f"/{start}" in f"/{source}"
+    return _composed(f"/{start}") in _composed(f"/{source}")
+
+
+def _composed(text: str) -> str:
+    """Return a text with each accented letter as one character; file names from a Mac may have two."""
+    return unicodedata.normalize("NFC", text)
 
 
 def _find(name: str, sources: Mapping[str, str | None], *, may_be_start: bool = False) -> str:
     """Find a document by its name, by the path of its file, by the end of its name, or by a start."""
     if name in sources:
         return name
-    real_path = None if "\0" in name else os.path.realpath(os.path.expanduser(name))
-    ending = "/" + Path(name).as_posix().lstrip("/")
-    matches = [source for source, file in sources.items() if file and file == real_path]
-    matches = matches or [source for source in sources if source.endswith(ending)]
+    real_path = None if "\0" in name else _composed(os.path.realpath(os.path.expanduser(name)))
+    ending = _composed("/" + Path(name).as_posix().lstrip("/"))
+    matches = [source for source, file in sources.items() if file and _composed(file) == real_path]
+    matches = matches or [source for source in sources if _composed(f"/{source}").endswith(ending)]
     if may_be_start and not matches:
         matches = [source for source in sources if begins_so(source, name)]
     if len(matches) == 1:

@@ -5,7 +5,9 @@ import os
 from pathlib import Path
 
 import pytest
+from langchain_core.documents import Document
 
+from adaptive_rag import Index
 from adaptive_rag.ingest import extract_text
 from tests.cli.conftest import Run, parsed
 from tests.test_places import write_pptx
@@ -93,6 +95,22 @@ def test_a_span_is_shown_in_its_place(run: Run, kept: Path, name: str) -> None:
     assert shown["before"] == GATE[:start] and shown["after"] == GATE[start + 8 :].rstrip()
     printed = run("show", name, "--span", span).stdout
     assert f"Keys, line {line} · {span}" in printed and "«The keys» hang in the office." in printed
+
+
+def test_a_name_that_a_mac_wrote_is_found_as_it_is_typed(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "cafe\u0301").mkdir()
+    (tmp_path / "cafe\u0301" / "me\u0301nu.txt").write_text("The soup is green.")
+    run("index", "cafe\u0301")
+    for command in (("show", "ménu.txt"), ("show", tmp_path / "café/ménu.txt"), ("list", "café/")):
+        assert run(*command).stdout, command
+    for condition in ("file = ménu.txt", "source like 'café/*'"):
+        assert parsed(run("search", "soup", "--where", condition, "--json"))["documents"], condition
+    assert run("remove", "café/ménu.txt").exit_code == 0
+
+
+def test_a_document_without_text_is_not_shown(run: Run) -> None:
+    Index.build([Document(" ", metadata={"source": "blank.txt"})], ".adaptive-rag")
+    assert "has no text" in run("show", "blank.txt").stderr
 
 
 @pytest.mark.parametrize("span", ["9-3", "one-two", "5-5000"])

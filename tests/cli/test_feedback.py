@@ -19,14 +19,14 @@ TURNS = [{"role": "user", "text": "Who built it?"}, {"role": "agent", "text": "T
 
 @pytest.fixture(autouse=True)
 def _own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("ADAPTIVE_RAG_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("ADAPTIVE_RAG_HOME", str(tmp_path / "my home"))  # as "Application Support" on a Mac
 
 
 def test_a_question_is_kept_in_the_users_own_file_and_said_where(run: Run, tmp_path: Path) -> None:
     result = run("feedback", "Status of the pump?", "--type", "Opinion")
-    own = tmp_path / "home" / "questions.jsonl"
+    own = tmp_path / "my home" / "questions.jsonl"
     assert result.stdout == f"Kept as opinion in {own}\n"
-    assert f"adaptive-rag route --learn {own}" in result.stderr
+    assert f"adaptive-rag route --learn '{own}'" in result.stderr
     assert own.read_text() == '{"text": "Status of the pump?", "type": "opinion"}\n'
 
 

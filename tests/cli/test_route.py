@@ -34,6 +34,10 @@ def test_a_context_reaches_the_router(run: Run) -> None:
     assert answer["type"] == "contextual"
 
 
+def test_bytes_that_are_not_utf_8_are_no_obstacle(run: Run) -> None:
+    assert run("route", "Should the caf\udce9 be closed?", "--context", "caf\udce9").exit_code == 0
+
+
 def test_a_file_gives_a_line_a_question(run: Run, tmp_path: Path) -> None:
     asked, said = "Who built the bridge?", "The Romans built it."
     turns = [{"role": "user", "text": asked}, {"role": "agent", "text": said}]

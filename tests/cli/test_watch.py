@@ -1,5 +1,6 @@
 """`adaptive-rag index --watch`: a real process that follows a folder."""
 
+import _thread
 import json
 import os
 import signal
@@ -96,6 +97,28 @@ def test_what_is_hidden_and_the_index_itself_are_no_changes(tmp_path: Path) -> N
         "kb/manifest.json": False,
     }.items():
         assert wanted(None, str(tmp_path / inner)) is counts, inner
+
+
+def test_a_folder_that_is_replaced_is_followed_on(tmp_path: Path) -> None:
+    folder, runs = tmp_path / "docs", list[int]()
+    folder.mkdir()
+
+    def index_again() -> None:
+        runs.append(len(runs))
+        if len(runs) == 1:
+            folder.rmdir()
+        elif len(runs) == 2:
+            folder.mkdir()
+        elif len(runs) == 3:
+            (folder / "new.txt").write_text("The tide is high.\n")
+        else:
+            raise KeyboardInterrupt
+
+    stop = threading.Timer(PATIENCE, _thread.interrupt_main)
+    stop.start()
+    watch_folders([folder], None, index_again)
+    stop.cancel()
+    assert len(runs) == 4
 
 
 def test_files_and_other_modes_are_refused(run: Run, tmp_path: Path) -> None:

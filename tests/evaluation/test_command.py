@@ -253,6 +253,7 @@ def test_reports_are_there_although_the_judge_fails(
         (False, None, None, False),
         (False, True, None, True),
         (False, None, "standard,bm25", True),
+        (True, None, "standard,bm25", True),
     ],
 )
 def test_all_arms_include_those_of_answers_where_answers_are_scored(
@@ -271,6 +272,8 @@ def test_all_arms_include_those_of_answers_where_answers_are_scored(
     with pytest.raises(AdaptiveRAGError):
         run_experiment(Experiment([data], settings=settings, arms=["all"], judge=judge, out=tmp_path / "out"))
     assert set(run_arms.call_args.args[1]) == set(all_arm_names(answers=is_scored))
+    is_changed = judge and not over_documents  # otherwise a run without a judge can be continued with one
+    assert run_arms.call_args.args[3].answers is (True if is_changed else answers)
 
 
 def test_indexes_lie_with_the_caches_of_the_user(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

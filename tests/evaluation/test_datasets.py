@@ -26,6 +26,13 @@ def test_a_beir_folder_gives_questions_with_labels_and_passages_with_titles(tiny
     assert [turn["role"] for turn in third.history] == ["user", "agent"]
 
 
+def test_half_an_emoji_in_a_passage_is_replaced(write_set: Any, tmp_path: Path) -> None:
+    corpus = [{"_id": "p1", "text": "The tide rises \ud83d."}, *CORPUS[1:]]
+    dataset = load_dataset(write_set(corpus=corpus))
+    assert dataset.passages[0]["text"] == "The tide rises ?."
+    open_corpus(dataset, tmp_path / "cache")
+
+
 def test_a_title_that_the_text_begins_with_is_not_repeated(write_set: Any) -> None:
     corpus = [{"_id": "p1", "title": "Tides", "text": "Tides\nrise twice a day."}, *CORPUS[1:]]
     assert load_dataset(write_set(corpus=corpus)).passages[0]["text"] == "Tides\nrise twice a day."

@@ -1,14 +1,17 @@
 import io
 import json
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from langchain_core.language_models.fake_chat_models import FakeListChatModel
+from langchain_core.messages import AIMessage
 from pydantic import Field
 from rich.console import Console
 
-from adaptive_rag.errors import ConfigurationError
+from adaptive_rag.errors import AdaptiveRAGError, ConfigurationError
 from adaptive_rag.evaluation.arms import ARMS
 from adaptive_rag.evaluation.judge import COMPARISONS, judge_question, judge_run, parse_comparison
 from adaptive_rag.evaluation.terminal import print_judge
@@ -123,6 +126,16 @@ def test_a_run_is_counted_by_type_and_summed_up_in_words() -> None:
     assert report["means"]["adaptive"]["overall"] == pytest.approx(5)
     assert report["analysis"] == "Adaptive wins on facts."
     assert "adaptive best on 1" in judge.asked[-1]
+
+
+def test_verdicts_are_kept_where_the_judge_fails_later(tmp_path: Path) -> None:
+    records = [record(), {**record(), "id": "q2"}]
+    failing = Mock(invoke=Mock(side_effect=[*[AIMessage(verdict("A"))] * 2, OSError("no credit left")]))
+    with pytest.raises(AdaptiveRAGError, match="The judge failed"):
+        judge_run(failing, records, ("standard", "adaptive"), file=tmp_path / "verdicts.jsonl")
+    judge = Judge(responses=[verdict("A"), verdict("B"), "Alike."], asked=[])
+    report = judge_run(judge, records, ("standard", "adaptive"), file=tmp_path / "verdicts.jsonl")
+    assert (report["n"], len(judge.asked), report["wins"]["all"]["tie"]) == (2, 3, 1)
 
 
 def test_ready_comparisons_name_arms_of_the_table() -> None:

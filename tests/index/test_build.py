@@ -1,5 +1,6 @@
 import json
 import os
+import shutil
 import time
 import zipfile
 from collections.abc import Iterator
@@ -76,6 +77,16 @@ def test_a_file_of_the_same_size_and_time_counts_as_unchanged_until_it_is_touche
     os.utime(file, (time.time() - 60, time.time() - 60))
     assert build(docs, kb).updated == 1
     assert "The moon pulls the air." in texts_in(kb)
+
+
+def test_a_file_that_was_only_missing_while_the_folder_was_listed_is_stored_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = write_files(tmp_path / "docs", {"a.txt": "the tide", "b.txt": "the tide", "c.txt": "the wall"})
+    build(folder, tmp_path / "kb")
+    monkeypatch.setattr("adaptive_rag.index.plan._is_unchanged", lambda *given: False)
+    assert build(folder, tmp_path / "kb").updated == 3
+    assert texts_in(tmp_path / "kb") == ["the tide", "the wall"]
 
 
 def test_a_change_in_a_large_index_is_published_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -182,6 +193,21 @@ def test_other_settings_are_refused_with_both_and_the_command_that_mends(docs: P
     with pytest.raises(IndexMismatchError, match=r"hash .*other .*--rebuild"):
         build(docs, kb, embeddings=HashEmbeddings(name="other"))
     assert len(texts_in(kb)) == 3
+
+
+@pytest.mark.parametrize("shards", [None, 2])
+def test_an_index_remembers_its_model(
+    tmp_path: Path, docs: Path, monkeypatch: pytest.MonkeyPatch, shards: int | None
+) -> None:
+    build(docs, tmp_path / "kb", shards=shards)
+    if shards:
+        shutil.rmtree(tmp_path / "kb" / "shard-1")  # an interrupted run has not made it
+    write_files(docs, {"new.txt": "The neap tide is low."})
+    with pytest.raises(ConfigurationError, match=r"HashEmbeddings:hash'.* cannot be loaded"):
+        build(docs, tmp_path / "kb", embeddings=None)
+    for module in ("vectorize", "build"):
+        monkeypatch.setattr(f"adaptive_rag.index.{module}.load_embeddings", lambda name: HashEmbeddings())
+    assert build(docs, tmp_path / "kb", embeddings=None).added
 
 
 def test_rebuild_makes_the_index_anew_with_other_settings(docs: Path, kb: Path) -> None:

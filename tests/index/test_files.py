@@ -256,3 +256,11 @@ def test_a_folder_that_cannot_be_listed_is_named_with_the_reason(
     monkeypatch.setattr("os.listdir", fail)
     with pytest.raises(IndexingError, match=rf"{kb} cannot be listed: Permission denied"):
         build(tmp_path / "docs", kb)
+
+
+def test_an_index_of_somebody_else_is_named_with_the_reason(
+    kb: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    refuse(monkeypatch, "shards.json")
+    with pytest.raises(IndexingError, match=rf"The index {kb} cannot be read: Input/output error"):
+        open_index(kb)

@@ -152,6 +152,7 @@ def test_fields_that_few_chunks_have_cost_no_more_than_their_values() -> None:
     assert columns.values("f7-3") == [None] * 7 + [3] + [None] * (chunks - 8)
     joined = Fields.joined([columns, columns])
     assert list(joined.known_values("f7-3")) == [(7, 3), (chunks + 7, 3)]
+    assert Fields(["http://[a]/b.pdf?x#y"], [None], [None], [{}]).describe()["kind"] == "text: pdf"
     told = re.compile(r"The fields are: (\S+, ){49}\S+ and 9,955 more\.")
     with pytest.raises(InputError, match=told):
         read_where("x1000 = 1").keep(columns)

@@ -90,6 +90,8 @@ def test_nothing_found_is_an_empty_list_and_something_else_is_refused() -> None:
 
 def test_a_document_may_lack_its_source_and_something_else_is_named() -> None:
     assert to_chunk(Document("The ferry is late.", metadata={"source": None}))["source"] == "retriever"
+    half = to_chunk(Document("The ferry \ud83d is late.", metadata={"source": "a\udcff.txt"}))
+    assert (half["text"], half["source"]) == ("The ferry ? is late.", "a?.txt")
     with pytest.raises(ConfigurationError, match="returned 'str'; a LangChain Document was expected"):
         to_chunk("The ferry is late.")  # type: ignore[arg-type]
 

@@ -137,7 +137,7 @@ def brute_force_bm25(query: str, texts: Sequence[str]) -> np.ndarray:
 
 ODD = {
     "mixed": [3, "3", True, "drei", 2.5, math.inf],
-    "size": [1, 2.5, -3, 3, 10**12],
+    "size": [1, 2.5, -3, 3, 10**12, math.nan],  # NaN is what a table without a value has
     "when": ["2024", "2024-03", "2024-03-05", "2023-12-31T10:00", "2024-02-30"],
     "flag": [True, False],
     "who": [*"STRAẞE strasse İstanbul a%b_c back\\slash [x] nul\0l ε".split(), "O'Hara; DROP TABLE"],
@@ -183,6 +183,12 @@ CONDITIONS = st.recursive(
     ),
     max_leaves=4,
 )
+
+
+def test_a_number_that_is_missing_leaves_its_field_a_number(odd: PostgresIndex) -> None:
+    assert odd.fields()["size"] == "number: -3 to 1000000000000"
+    found = odd.where(read_where("size > 2")).chunks()
+    assert {chunk["metadata"]["size"] for chunk in found} == {2.5, 3, 10**12}
 
 
 @settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

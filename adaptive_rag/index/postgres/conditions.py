@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from adaptive_rag.index.postgres.database import EVERYTHING, Selection
 from adaptive_rag.index.postgres.state import DatabaseState
 from adaptive_rag.index.postgres.writer import SOURCE_FIELDS
-from adaptive_rag.where import Predicate, Where
+from adaptive_rag.where import Predicate, Where, fold
 
 if TYPE_CHECKING:
     from psycopg import Cursor
@@ -60,7 +60,7 @@ class _Conditions:
             test = f"value ~ {self._bind(_to_regex(predicate.value))}"
         elif predicate.sign == "=" and predicate.kind in ("text", "yes or no"):
             # this form can use the index over the fields
-            return f"(fields @> {self._bind(Jsonb({predicate.field: [str(predicate.value).casefold()]}))})"
+            return f"(fields @> {self._bind(Jsonb({predicate.field: [fold(str(predicate.value))]}))})"
         else:
             kind = "day" if (predicate.kind, predicate.sign) == ("date", "=") else predicate.kind
             # a date with a time has the letters T and Z

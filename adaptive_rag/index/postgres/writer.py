@@ -14,7 +14,7 @@ from adaptive_rag.index.postgres.database import Database
 from adaptive_rag.index.table import TableRow, from_arrow
 from adaptive_rag.ingest.chunking import chunk_id
 from adaptive_rag.state import Chunk
-from adaptive_rag.where import kind_of
+from adaptive_rag.where import fold, kind_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -241,7 +241,7 @@ def _to_columns(rows: Sequence[TableRow]) -> list[dict[str, Any]]:
             "start_index": chunk["start"],
             "end_index": chunk["end"],
             "fields": Jsonb(
-                {name: [str(value).casefold() for value in values] for name, values in fields.items()}
+                {name: [fold(str(value)) for value in values] for name, values in fields.items()}
             ),
             "kinds": Jsonb({name: kind_of(values) for name, values in fields.items()}),
             "views": None if row.views is None else row.views.tobytes(),
@@ -272,5 +272,5 @@ def _clean(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [_clean(part) for part in value]
     if isinstance(value, float) and not math.isfinite(value):
-        return str(value)
+        return None if math.isnan(value) else str(value)
     return value if isinstance(value, int | float | None) else str(value)

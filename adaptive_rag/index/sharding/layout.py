@@ -10,7 +10,7 @@ from typing import Any
 
 from xxhash import xxh3_64_intdigest
 
-from adaptive_rag.errors import ConfigurationError, IndexMismatchError
+from adaptive_rag.errors import ConfigurationError, IndexingError, IndexMismatchError
 from adaptive_rag.index.location import Location, open_location
 from adaptive_rag.index.postgres.database import Database
 
@@ -38,7 +38,10 @@ def shard_of(source: str, shards: int) -> int:
 
 def shard_uris(location: Location) -> list[str]:
     """Return the URIs of the shards of an index; an empty list if it has no shards."""
-    content = None if isinstance(location, Database) else location.read(SHARDS)
+    try:
+        content = None if isinstance(location, Database) else location.read(SHARDS)
+    except OSError as error:
+        raise IndexingError(f"The index {location.uri} cannot be read: {error.strerror}.") from error
     if content is None:
         return []
     try:
