@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from itertools import chain
 from typing import Any
 
-from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
+from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.messages.ai import UsageMetadata
 
 from adaptive_rag.text.redaction import redact_known_all
@@ -53,7 +53,7 @@ class Draft:
     def message(self) -> AIMessage:
         """Return the chunks as one message."""
         for chunk in self._chunks:
-            if not isinstance(chunk, AIMessageChunk):
+            if not isinstance(chunk, AIMessage):
                 raise ValueError(f"the client gave a message of type {chunk.type!r} instead of the model's")
         ids = (chunk.id for chunk in self._chunks if chunk.id)
         return AIMessage(

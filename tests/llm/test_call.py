@@ -203,6 +203,12 @@ async def cancel(step, model, began):
         await asyncio.wait_for(work, 20)
 
 
+async def test_a_model_that_does_not_stream_answers_too():
+    settings = lambda: context(ScriptedChatModel(disable_streaming=True))  # noqa: E731
+    for [reply] in await both([request_for("generate")], settings, budget()):
+        assert reply.result and reply.calls == 1
+
+
 async def test_cancelling_ends_the_call():
     ended = []
 
