@@ -20,8 +20,8 @@ MAX_FORM = 20_000
 # Maximum levels of nested brackets; no form asks for more than two.
 MAX_DEPTH = 8
 # The metadata in which providers say why a reply ended, and their words for "it reached the maximum length".
-_FINISH_KEYS = ("finish_reason", "stop_reason", "done_reason")
-_LENGTH_REASONS = {"length", "max_tokens", "model_length"}
+_FINISH_KEYS = ("finish_reason", "stop_reason", "stopReason", "done_reason")
+_LENGTH_REASONS = {"length", "max_tokens", "max_output_tokens", "model_length"}
 # A larger number of tokens is an error of the server.
 _MAX_TOKENS = 10**9
 
@@ -79,6 +79,9 @@ def receive(reply: object, max_tokens: int, *, form: bool = False) -> AIMessage:
     if not isinstance(reply, AIMessage):
         raise ValueError(f"the client gave a {type(reply).__name__} instead of the model's message")
     finish_reasons = {str(reply.response_metadata.get(name)).lower() for name in _FINISH_KEYS}
+    # OpenAI's Responses API has {"incomplete_details": {"reason": "max_output_tokens"}}.
+    if isinstance(details := reply.response_metadata.get("incomplete_details"), Mapping):
+        finish_reasons.add(str(details.get("reason")))
     metadata: dict[str, Any] = {"finish_reason": "length"} if finish_reasons & _LENGTH_REASONS else {}
     max_characters = max_tokens * MAX_CHARACTERS_A_TOKEN
     text = without_thoughts(reply.text[:max_characters])

@@ -41,7 +41,13 @@ def test_a_text_is_read_up_to_eight_characters_a_token_and_a_form_up_to_its_own_
     assert "cut" not in receive(AIMessage("Word."), 100).response_metadata
 
 
-ENDINGS = {"finish_reason": "MAX_TOKENS", "stop_reason": "max_tokens", "done_reason": "length"}
+ENDINGS = {
+    "finish_reason": "MAX_TOKENS",
+    "stop_reason": "max_tokens",
+    "stopReason": "max_tokens",
+    "done_reason": "length",
+    "incomplete_details": {"reason": "max_output_tokens"},
+}
 
 
 @pytest.mark.parametrize("name", ENDINGS)
