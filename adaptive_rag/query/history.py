@@ -146,6 +146,12 @@ def _is_refusal(message: AIMessage) -> bool:
     return bool(message.response_metadata.get("abstained", is_refusal(message.text)))
 
 
+def own_words(state: Mapping[str, Any]) -> str:
+    """Return what the caller says about the user, without the profile that `classify` has added."""
+    user_context = without_surrogates(state.get("user_context") or "")
+    return user_context.removesuffix(state.get("profile", "")).strip()
+
+
 def join_context(user_context: str, profile: str) -> str:
     """Join what the user says about themselves with their profile; what they say now comes first."""
     return "\n".join(part for part in (user_context.strip(), profile.strip()) if part)

@@ -85,6 +85,17 @@ def test_a_profile_is_added_to_what_the_asker_says_as_it_is_when_they_ask(town):
     assert "sheep" not in second
 
 
+def test_what_the_asker_says_is_kept_where_the_last_question_or_the_profile_said_it_too(town):
+    store = InMemoryStore()
+    write_profile(store, "ada", "flat")
+    rag, _ = talking(town, store=store, user_id="ada", route="contextual")
+    rag.invoke("I rent a flat. How should I prepare for a flood?", THREAD)
+    for _ in range(2):
+        asked = {"question": "How should I prepare for a storm?", "user_context": "I rent a flat"}
+        message = rag.invoke(asked, THREAD)["messages"][-1]
+        assert message.response_metadata["user_context"] == "I rent a flat\nflat"
+
+
 def test_nobody_else_sees_a_profile(town):
     store = InMemoryStore()
     write_profile(store, "ada", "I keep forty sheep.")
