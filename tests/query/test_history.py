@@ -142,6 +142,8 @@ def test_a_history_that_is_given_wins_over_the_messages() -> None:
 def test_only_what_user_and_agent_said_is_history() -> None:
     messages = [SystemMessage("Be kind."), ToolMessage("42", tool_call_id="1"), AIMessage(""), *CHAT]
     assert read_question({"messages": messages}) == ("How long is it?", TURNS)
+    given: Any = {"question": "How long is it?", "history": messages[:-1]}
+    assert read_question(given) == ("How long is it?", TURNS)
 
 
 def test_a_message_in_parts_is_read_as_its_text() -> None:
