@@ -183,6 +183,12 @@ def test_no_turn_is_lost_if_two_programs_continue_a_conversation(town, tmp_path)
     assert sorted(message.text for message in messages[::2]) == sorted(questions)
 
 
+def test_a_file_is_made_in_the_users_own_folder(tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    with Threads.open("~/kept.sqlite"):
+        assert (tmp_path / "kept.sqlite").exists()
+
+
 def test_an_error_of_something_else_does_not_blame_the_file(tmp_path):
     with pytest.raises(BrokenPipeError), Threads.open(tmp_path / "kept.sqlite"):
         raise BrokenPipeError
