@@ -85,7 +85,11 @@ def receive(reply: object, max_tokens: int, *, form: bool = False) -> AIMessage:
     metadata: dict[str, Any] = {"finish_reason": "length"} if finish_reasons & _LENGTH_REASONS else {}
     max_characters = max_tokens * MAX_CHARACTERS_A_TOKEN
     text = without_thoughts(reply.text[:max_characters])
-    if not form:
+    if form:
+        # Arguments of a tool call that are no valid JSON may still be repaired, as a text is.
+        arguments = (call["args"] for call in reply.invalid_tool_calls)
+        text = "\n".join(filter(None, (text, *arguments)))
+    else:
         text = _FENCED_ANSWER.sub(r"\1", text).strip()
     if len(reply.text) > max_characters or (form and len(text) > MAX_FORM):
         text = text[:MAX_FORM] if form else _whole_sentences(text)

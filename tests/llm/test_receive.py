@@ -125,6 +125,12 @@ def test_what_cannot_be_encoded_is_taken_out_of_texts_and_forms():
     assert storable({"a\ud800": ["\0", "\udfff", 7, None]}) == {"a?": ["", "?", 7, None]}
 
 
+def test_arguments_of_a_tool_call_that_are_no_valid_json_are_repaired():
+    invalid = {"name": "f", "args": "{'query': 'Harbour Bridge',}", "id": "1", "error": "not JSON"}
+    message = receive(AIMessage("", invalid_tool_calls=[invalid, {**invalid, "args": None}]), 100, form=True)
+    assert read_reply(request_for("enhance"), message).query == "Harbour Bridge"
+
+
 def test_deep_and_long_arguments_of_tool_calls_are_left_out():
     assert is_shallow(nested(MAX_DEPTH))
     assert not is_shallow(nested(MAX_DEPTH + 1))
