@@ -104,8 +104,11 @@ def test_a_form_whose_refusal_names_it_counts_even_if_no_call_is_left_for_anothe
     assert [(reply.result is None, reply.calls) for reply in replies] == [(True, 1), (False, 1)]
 
 
-def test_an_error_of_any_other_kind_is_absorbed():
-    model = ScriptedChatModel(script={"generate": KeyError("choices")})
+@pytest.mark.parametrize("causes_itself", [False, True])
+def test_an_error_of_any_other_kind_is_absorbed(causes_itself):
+    error = KeyError("choices")
+    error.__cause__ = error if causes_itself else None
+    model = ScriptedChatModel(script={"generate": error})
     [reply] = ask([request_for("generate")], context(model), budget())
     assert reply.result is None
     assert "choices" in reply.reason
