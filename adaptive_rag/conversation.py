@@ -90,7 +90,7 @@ class Threads:
         """
         from filelock import FileLock
 
-        file = Path(path) if path is not None else home() / FILE
+        file = Path(path).expanduser() if path is not None else home() / FILE
         advice = "Pass another file with --file, or move this one away."
         with ExitStack() as stack:
             try:

@@ -441,7 +441,9 @@ def _to_state(question: Question) -> InputState:
                 f"The input has the unknown keys {sorted(unknown)}; expected some of "
                 f"{sorted(InputState.__annotations__)}. Settings are passed as context={{...}}."
             )
-        return cast(InputState, question)
+        # The reducer of messages refuses None, which models of an app's own API have for what is not given.
+        is_null = question.get("messages", ()) is None
+        return cast(InputState, {**question, "messages": []} if is_null else question)
     if isinstance(question, PromptValue):
         question = question.to_messages()
     if isinstance(question, BaseMessage):

@@ -320,7 +320,7 @@ class State(InputState, ProgressFields, AnswerFields, total=False):
     fingerprint: str
     # written by classify, read by generate: the reply to a text that asks nothing about the documents
     reply: list[Piece]
-    # written by classify: the user's profile from the store; a part of user_context
+    # written by classify: the user's profile from the store, a part of user_context until generate removes it
     profile: str
 
 

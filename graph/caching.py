@@ -42,9 +42,10 @@ def open_cache(where: str | Path | BaseCache[Any]) -> BaseCache[Any]:
     if str(where) == "memory":
         return _StepCache(_MemoryCache())
     try:
-        make_folder(Path(where).parent)
-        make_file(Path(where))
-        return _StepCache(SqliteCache(path=str(where), serde=strict_serializer()))
+        file = Path(where).expanduser()
+        make_folder(file.parent)
+        make_file(file)
+        return _StepCache(SqliteCache(path=str(file), serde=strict_serializer()))
     except (OSError, sqlite3.Error) as error:
         raise ConfigurationError(
             f"cache = {str(where)!r} cannot be opened: {error}. Expected 'memory' or a SQLite file's path."

@@ -27,7 +27,7 @@ from adaptive_rag.llm.request import Asking, Request
 from adaptive_rag.nodes.step import Steps, step
 from adaptive_rag.optional import attempt
 from adaptive_rag.query.follow_up import complete
-from adaptive_rag.query.history import join_context, read_question, split_situation
+from adaptive_rag.query.history import join_context, own_words, read_question, split_situation
 from adaptive_rag.query.parts import split_question
 from adaptive_rag.query.small_talk import reply_to_small_talk
 from adaptive_rag.query.spelling import IN_FULL, Spelt, correct_spelling
@@ -37,7 +37,6 @@ from adaptive_rag.search.words import check_lexical
 from adaptive_rag.source import ChunkSource
 from adaptive_rag.state import NO_ANSWER, ROUTED_TYPES, Decision, QueryAnalysis, RoutedType, State, Turn
 from adaptive_rag.text.phrases import decide, say
-from adaptive_rag.text.visible import without_surrogates
 from adaptive_rag.text.words import terms
 
 # The name of the edge for input that asks nothing about the documents.
@@ -74,11 +73,10 @@ def classify(state: State, runtime: Runtime[Context], routes: Collection[str] = 
     spelt, subject, decisions = _read_in_full(question, history, source, context)
     prepare(source, [f"{spelt}\n{subject}" if subject else spelt])
     profile = read_profile(runtime.store, user_of(runtime, context))
-    # A thread stores the user's own words together with the profile of that time; only the words are needed.
-    own_words = without_surrogates(state.get("user_context") or "").removesuffix(state.get("profile", ""))
-    user_context = join_context(own_words, profile)
+    own = own_words(state)
+    user_context = join_context(own, profile)
     analysis = _analyse(question, user_context, history, context)
-    small_talk = partial(reply_to_small_talk, question, source, situated=bool(own_words))
+    small_talk = partial(reply_to_small_talk, question, source, situated=bool(own))
     recognised = attempt("small talk", small_talk, None) if context.uses("analysis") else None
     reply, kind = recognised or ("", "")
     if reply:
@@ -94,10 +92,10 @@ def classify(state: State, runtime: Runtime[Context], routes: Collection[str] = 
         situation, spelt = attempt("situation", partial(split_situation, spelt), ("", spelt))
         if situation:
             decisions.append(decide("situation", situation, say("told_by_question")))
-        if situation not in own_words:
+        if situation not in own:
             # It is stored like the profile, so that a thread does not keep it as the user's own words.
             profile = join_context(situation, profile)
-            user_context = join_context(own_words, profile)
+            user_context = join_context(own, profile)
     decisions.insert(0, decide("type", analysis["type"], *analysis["reasons"]))
     return {
         **_FRESH,

@@ -32,7 +32,7 @@ from adaptive_rag.models.reader import load_reader
 from adaptive_rag.nodes.step import Steps, Update, step
 from adaptive_rag.optional import attempt
 from adaptive_rag.query.follow_up import last_question
-from adaptive_rag.query.history import ends_with_question, full_question, spelt_question
+from adaptive_rag.query.history import ends_with_question, full_question, own_words, spelt_question
 from adaptive_rag.query.parts import full_parts
 from adaptive_rag.query.whole_document import asks_for_all, document_asked_for, heading_asked_for
 from adaptive_rag.rank.stances import Side, asked_side
@@ -355,8 +355,11 @@ def _answer(
         **quality,
     }
     return {
-        # A thread's next question reads its history from the messages, unless its caller gives one.
+        # A thread's next question reads its history from the messages, unless its caller gives one, and adds
+        # the profile as it is then.
         "history": [],
+        "user_context": own_words(state),
+        "profile": "",
         "documents": state["documents"],
         "answer": text,
         "parts": parts,

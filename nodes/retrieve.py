@@ -9,7 +9,7 @@ from langgraph.runtime import Runtime
 from adaptive_rag.context import Context, context_of
 from adaptive_rag.context.caller import shown_to_callers
 from adaptive_rag.deadline import check_deadline
-from adaptive_rag.errors import AdaptiveRAGError, DeadlineError
+from adaptive_rag.errors import DeadlineError
 from adaptive_rag.index.index import source_of
 from adaptive_rag.nodes.step import Update, question_deadline, step
 from adaptive_rag.search.search import search, summarise
@@ -36,7 +36,7 @@ def retrieve_branch(state: Branch, runtime: Runtime[Context]) -> dict[str, list[
             candidates, record = _search(state, context, state["plan"], limit)
     except DeadlineError:
         raise
-    except (AdaptiveRAGError, OSError, RuntimeError, ValueError) as error:
+    except Exception as error:  # clients of stores and embedding models have errors of their own
         if label is None:
             raise  # there is no fallback for the question's own search
         reason = redact(f"{type(error).__name__}: {error}")

@@ -134,6 +134,7 @@ def cache_policy(step: str) -> CachePolicy[Any]:
                 # a question that came as a message is not added to the messages again
                 "is_message": ends_with_question(state.get("messages", [])),
                 "user_context": state.get("user_context", ""),
+                "profile": state.get("profile", ""),
                 "history": state.get("history", []),
                 "type": state.get("query_type", ""),
                 "alternatives": state.get("analysis", {}).get("alternatives", []),

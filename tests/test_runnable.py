@@ -62,6 +62,7 @@ def sources(output: Any) -> set[str]:
     [
         LONG,
         {"question": LONG},
+        {"question": LONG, "user_context": None, "history": None, "messages": None},
         {"messages": [HumanMessage(LONG)]},
         {"messages": [("user", LONG)]},
         HumanMessage(LONG),

@@ -20,6 +20,7 @@ from langchain_core.vectorstores import VectorStore
 
 from adaptive_rag.errors import ConfigurationError
 from adaptive_rag.index.vectorize import embed_sentences
+from adaptive_rag.ingest.langchain import page_of, plain_metadata, whole_number
 from adaptive_rag.models.embeddings import embed_queries, encode, load_embeddings
 from adaptive_rag.source import Sentences
 from adaptive_rag.state import Candidate, Chunk, to_candidate
@@ -131,28 +132,18 @@ class RetrieverSource:
 
 
 def to_chunk(document: object) -> Chunk:
-    """Convert a LangChain document to a chunk, with the `source`, `page` and `start_index` of its loader.
-
-    Our pages count from 1. `page_label` is used if it is a number; otherwise `page` is taken to count
-    from 0, as in LangChain's PDF loaders.
-    """
+    """Convert a LangChain document to a chunk, with the `source`, `page` and `start_index` of its loader."""
     if not isinstance(document, Document):
         kind = type(document).__name__
         raise ConfigurationError(f"The retriever returned {kind!r}; a LangChain Document was expected.")
-    metadata: dict[str, Any] = dict(document.metadata)
-    text = without_surrogates(document.page_content)
-    source = without_surrogates(str(metadata.get("source") or "retriever"))
-    label, page, start = metadata.get("page_label"), metadata.get("page"), metadata.get("start_index")
-    if isinstance(label, str) and label.isdecimal():
-        page = int(label)
-    elif isinstance(page, int):
-        page += 1
-    start = start if isinstance(start, int) else 0
+    metadata, text = plain_metadata(document), without_surrogates(document.page_content)
+    source = str(metadata.get("source") or "retriever")
+    start = whole_number(metadata.get("start_index")) or 0
     section = metadata.get("section")
     return {
         "id": document.id or hashlib.sha256(f"{source}\0{start}\0{text}".encode()).hexdigest()[:16],
         "source": source,
-        "page": page if isinstance(page, int) else None,
+        "page": page_of(metadata),
         "section": section if isinstance(section, str) else None,
         "start": start,
         "end": start + len(text),

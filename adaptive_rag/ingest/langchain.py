@@ -70,12 +70,17 @@ def _source_text(source: str, documents: list[Document]) -> SourceText:
     builder = TextBuilder()
     digest = hashlib.sha256()
     for document in documents:
-        encoded = json.dumps(document.metadata, default=_to_plain, ensure_ascii=False)
-        decoded = json.loads(without_surrogates(encoded))
-        metadata = {name: decoded[name] for name in decoded if name not in CHUNK_METADATA | {"source"}}
+        metadata = {name: value for name, value in plain_metadata(document).items() if name != "source"}
         digest.update(json.dumps([document.page_content, metadata], sort_keys=True).encode())
-        builder.add_record(document.page_content, metadata, page=_page(metadata))
+        builder.add_record(document.page_content, metadata, page=page_of(metadata))
     return builder.build(source, digest.hexdigest())
+
+
+def plain_metadata(document: Document) -> dict[str, Any]:
+    """Return a document's metadata as plain data, without the names whose values only our loaders give."""
+    encoded = json.dumps(document.metadata, default=_to_plain, ensure_ascii=False)
+    decoded = json.loads(without_surrogates(encoded))
+    return {name: value for name, value in decoded.items() if name not in CHUNK_METADATA}
 
 
 def _to_plain(value: Any) -> Any:
@@ -85,8 +90,14 @@ def _to_plain(value: Any) -> Any:
     return float(value) if isinstance(value, Real) else str(value)
 
 
-def _page(metadata: Mapping[str, Any]) -> int | None:
-    label, page = metadata.get("page_label"), metadata.get("page")
+def page_of(metadata: Mapping[str, Any]) -> int | None:
+    """Return the page by LangChain's `page_label` if it is a number, else by `page`, which counts from 0."""
+    label, page = metadata.get("page_label"), whole_number(metadata.get("page"))
     if isinstance(label, str) and label.isdecimal():
         return int(label)
-    return page + 1 if isinstance(page, int) else None
+    return None if page is None else page + 1
+
+
+def whole_number(value: Any) -> int | None:
+    """Return a whole number; some vector stores, such as Pinecone, return it as a float."""
+    return int(value) if isinstance(value, int | float) and value % 1 == 0 else None

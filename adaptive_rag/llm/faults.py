@@ -163,9 +163,11 @@ def _retry_after(error: Exception) -> float | None:
 
 
 def _root(error: BaseException) -> BaseException:
-    while error.__cause__ is not None:
-        error = error.__cause__
-    return error
+    chain = [error]
+    # An error may be its own cause, after `raise error from error`.
+    while (cause := chain[-1].__cause__) is not None and cause not in chain:
+        chain.append(cause)
+    return chain[-1]
 
 
 def _text(error: Exception, status: int | None) -> str:

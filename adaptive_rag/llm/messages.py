@@ -32,17 +32,21 @@ def load_prompt(name: str, folder: str | None = None) -> str:
         ConfigurationError: the folder does not exist, or its file cannot be read.
     """
     if folder is not None:
-        if not Path(folder).is_dir():
+        if not Path(folder).expanduser().is_dir():
             raise ConfigurationError(
                 f"models.prompts = {folder!r} is not a folder; expected a folder with .md files."
             )
-        file = Path(folder) / f"{name}.md"
+        file = _own_file(name, folder)
         if file.is_file():
             try:
                 return file.read_text(encoding="utf-8")
             except (OSError, UnicodeDecodeError) as error:
                 raise ConfigurationError(f"The prompt {file} cannot be read: {error}") from error
     return _built_in(name)
+
+
+def _own_file(name: str, folder: str) -> Path:
+    return Path(folder).expanduser() / f"{name}.md"
 
 
 @cache
@@ -56,7 +60,7 @@ def style_prompt(name: str, folder: str | None = None, instruction: str = "", se
     The user's own generate-NAME.md takes precedence over the strategy's instruction, and that over the
     built-in prompt.
     """
-    has_own = folder is not None and (Path(folder) / f"generate-{name}.md").is_file()
+    has_own = folder is not None and _own_file(f"generate-{name}", folder).is_file()
     prompt = instruction if instruction and not has_own else load_prompt(f"generate-{name}", folder).strip()
     return prompt.replace("{sentences}", str(sentences))
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from itertools import chain
 from typing import Any
 
-from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
+from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.messages.ai import UsageMetadata
 
 from adaptive_rag.text.redaction import redact_known_all
@@ -20,8 +20,8 @@ MAX_FORM = 20_000
 # Maximum levels of nested brackets; no form asks for more than two.
 MAX_DEPTH = 8
 # The metadata in which providers say why a reply ended, and their words for "it reached the maximum length".
-_FINISH_KEYS = ("finish_reason", "stop_reason", "done_reason")
-_LENGTH_REASONS = {"length", "max_tokens", "model_length"}
+_FINISH_KEYS = ("finish_reason", "stop_reason", "stopReason", "done_reason")
+_LENGTH_REASONS = {"length", "max_tokens", "max_output_tokens", "model_length"}
 # A larger number of tokens is an error of the server.
 _MAX_TOKENS = 10**9
 
@@ -53,7 +53,7 @@ class Draft:
     def message(self) -> AIMessage:
         """Return the chunks as one message."""
         for chunk in self._chunks:
-            if not isinstance(chunk, AIMessageChunk):
+            if not isinstance(chunk, AIMessage):
                 raise ValueError(f"the client gave a message of type {chunk.type!r} instead of the model's")
         ids = (chunk.id for chunk in self._chunks if chunk.id)
         return AIMessage(
@@ -79,10 +79,17 @@ def receive(reply: object, max_tokens: int, *, form: bool = False) -> AIMessage:
     if not isinstance(reply, AIMessage):
         raise ValueError(f"the client gave a {type(reply).__name__} instead of the model's message")
     finish_reasons = {str(reply.response_metadata.get(name)).lower() for name in _FINISH_KEYS}
+    # OpenAI's Responses API has {"incomplete_details": {"reason": "max_output_tokens"}}.
+    if isinstance(details := reply.response_metadata.get("incomplete_details"), Mapping):
+        finish_reasons.add(str(details.get("reason")))
     metadata: dict[str, Any] = {"finish_reason": "length"} if finish_reasons & _LENGTH_REASONS else {}
     max_characters = max_tokens * MAX_CHARACTERS_A_TOKEN
     text = without_thoughts(reply.text[:max_characters])
-    if not form:
+    if form:
+        # Arguments of a tool call that are no valid JSON may still be repaired, as a text is.
+        arguments = (call["args"] for call in reply.invalid_tool_calls)
+        text = "\n".join(filter(None, (text, *arguments)))
+    else:
         text = _FENCED_ANSWER.sub(r"\1", text).strip()
     if len(reply.text) > max_characters or (form and len(text) > MAX_FORM):
         text = text[:MAX_FORM] if form else _whole_sentences(text)

@@ -113,28 +113,26 @@ def read_history(history: Sequence[Turn], messages: Sequence[AnyMessage]) -> lis
     Raises:
         InputError: a given turn lacks its role or its text.
     """
-    said = [_read_turn(turn) for turn in history] or [
-        message for message in messages if isinstance(message, HumanMessage | AIMessage) and message.text
-    ]
+    said = [_read_turn(turn) for turn in history] or messages
     return [
         Turn(
             role="user" if isinstance(message, HumanMessage) else "agent",
             text=without_surrogates(message.text),
         )
         for message in said
+        if isinstance(message, HumanMessage | AIMessage) and message.text
         if isinstance(message, HumanMessage) or not _is_refusal(message)
     ]
 
 
-def _read_turn(turn: Any) -> HumanMessage | AIMessage:
+def _read_turn(turn: Any) -> BaseMessage:
     """Read a turn, which is like `{"role": "user", "text": "..."}` or has a form of LangChain's messages."""
     if isinstance(turn, dict) and turn.get("role") in ("user", "agent") and isinstance(turn.get("text"), str):
         return HumanMessage(turn["text"]) if turn["role"] == "user" else AIMessage(turn["text"])
     if isinstance(turn, dict | tuple | list | BaseMessage):
         with contextlib.suppress(ValueError, NotImplementedError):
             [message] = convert_to_messages([turn])
-            if isinstance(message, HumanMessage | AIMessage):
-                return message
+            return message
     raise InputError(
         f'history holds {turn!r}; expected turns like {{"role": "user", "text": "..."}} with the role "user" '
         'or "agent", or messages like ("user", "...") and ("ai", "...").'
@@ -144,6 +142,12 @@ def _read_turn(turn: Any) -> HumanMessage | AIMessage:
 def _is_refusal(message: AIMessage) -> bool:
     """Return whether an answer abstained; one that was passed as a text is told by its words."""
     return bool(message.response_metadata.get("abstained", is_refusal(message.text)))
+
+
+def own_words(state: Mapping[str, Any]) -> str:
+    """Return what the caller says about the user, without the profile that `classify` has added."""
+    user_context = without_surrogates(state.get("user_context") or "")
+    return user_context.removesuffix(state.get("profile", "")).strip()
 
 
 def join_context(user_context: str, profile: str) -> str:

@@ -193,6 +193,12 @@ def test_nothing_of_a_store_is_cached_since_it_may_have_changed():
         assert metres in rag.invoke(QUESTION)["answer"]
 
 
+def test_a_cache_is_made_in_the_users_own_folder(tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    open_cache("~/cache/steps.sqlite")
+    assert (tmp_path / "cache" / "steps.sqlite").exists()
+
+
 def test_a_cache_that_cannot_be_opened_is_named(tmp_path):
     (tmp_path / "taken").write_text("a file")
     with pytest.raises(ConfigurationError, match="taken"):

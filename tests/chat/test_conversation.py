@@ -85,6 +85,17 @@ def test_a_profile_is_added_to_what_the_asker_says_as_it_is_when_they_ask(town):
     assert "sheep" not in second
 
 
+def test_what_the_asker_says_is_kept_where_the_last_question_or_the_profile_said_it_too(town):
+    store = InMemoryStore()
+    write_profile(store, "ada", "flat")
+    rag, _ = talking(town, store=store, user_id="ada", route="contextual")
+    rag.invoke("I rent a flat. How should I prepare for a flood?", THREAD)
+    for _ in range(2):
+        asked = {"question": "How should I prepare for a storm?", "user_context": "I rent a flat"}
+        message = rag.invoke(asked, THREAD)["messages"][-1]
+        assert message.response_metadata["user_context"] == "I rent a flat\nflat"
+
+
 def test_nobody_else_sees_a_profile(town):
     store = InMemoryStore()
     write_profile(store, "ada", "I keep forty sheep.")
@@ -170,6 +181,12 @@ def test_no_turn_is_lost_if_two_programs_continue_a_conversation(town, tmp_path)
     with Threads.open(file) as threads:
         messages = AdaptiveRAG(town, checkpointer=threads.saver).graph.get_state(THREAD).values["messages"]
     assert sorted(message.text for message in messages[::2]) == sorted(questions)
+
+
+def test_a_file_is_made_in_the_users_own_folder(tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    with Threads.open("~/kept.sqlite"):
+        assert (tmp_path / "kept.sqlite").exists()
 
 
 def test_an_error_of_something_else_does_not_blame_the_file(tmp_path):

@@ -96,6 +96,16 @@ def test_a_document_may_lack_its_source_and_something_else_is_named() -> None:
         to_chunk("The ferry is late.")  # type: ignore[arg-type]
 
 
+def test_metadata_of_an_app_is_plain_data_and_not_taken_for_our_own() -> None:
+    metadata = {
+        "page": 3.0, "start_index": 812.0, "score": np.float32(0.5), "note": "\ud800",
+        "columns": 3, "section_starts": None, "ocr_spans": None, "also_as": None,
+    }  # fmt: skip
+    chunk = to_chunk(Document("The ferry \ud800 is late.", metadata=metadata))
+    assert (chunk["page"], chunk["start"], chunk["text"]) == (4, 812, "The ferry ? is late.")
+    assert chunk["metadata"] == {"page": 3.0, "start_index": 812.0, "score": 0.5, "note": "?"}
+
+
 def test_word_scores_are_zero_without_a_shared_word() -> None:
     scores = score_words("sea wall", ["the sea", "the wall and the sea", "a marsh", ""])
     assert scores[1] > scores[0] > 0

@@ -92,8 +92,11 @@ def test_a_form_whose_refusal_names_it_counts_even_if_no_call_is_left_for_anothe
     assert [(reply.result is None, reply.calls) for reply in replies] == [(True, 1), (False, 1)]
 
 
-def test_an_error_of_any_other_kind_is_absorbed():
-    model = ScriptedChatModel(script={"generate": KeyError("choices")})
+@pytest.mark.parametrize("causes_itself", [False, True])
+def test_an_error_of_any_other_kind_is_absorbed(causes_itself):
+    error = KeyError("choices")
+    error.__cause__ = error if causes_itself else None
+    model = ScriptedChatModel(script={"generate": error})
     [reply] = ask([request_for("generate")], context(model), budget())
     assert reply.result is None
     assert "choices" in reply.reason
@@ -189,6 +192,12 @@ async def cancel(step, model, began):
     work.cancel()
     with pytest.raises(asyncio.CancelledError):
         await asyncio.wait_for(work, 20)
+
+
+async def test_a_model_that_does_not_stream_answers_too():
+    settings = lambda: context(ScriptedChatModel(disable_streaming=True))  # noqa: E731
+    for [reply] in await both([request_for("generate")], settings, budget()):
+        assert reply.result and reply.calls == 1
 
 
 async def test_cancelling_ends_the_call():

@@ -20,10 +20,11 @@ from adaptive_rag.testing import ScriptedChatModel
 from tests.llm.made import QUESTION, STEPS, budget, context, request_for
 
 
-def test_prompts_of_the_user_replace_the_built_in_ones(tmp_path):
+def test_prompts_of_the_user_replace_the_built_in_ones(tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
     (tmp_path / "enhance.md").write_text('Be brief.\n---\nRewrite {question} as {"query": ...} {unknown}')
     model = ScriptedChatModel(script={"enhance": {"query": "Harbour Bridge"}})
-    settings = context(model, models={"prompts": str(tmp_path)})
+    settings = context(model, models={"prompts": "~"})
     ask([request_for("enhance"), request_for("classify")], settings, budget())
     asked = dict(model.asked)
     system, human = asked["enhance"]
@@ -69,9 +70,10 @@ def test_every_prompt_has_its_values_filled_in(step):
     assert QUESTION in text
 
 
-def test_a_way_of_answering_is_the_users_then_the_strategys_then_the_built_in(tmp_path):
+def test_a_way_of_answering_is_the_users_then_the_strategys_then_the_built_in(tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
     (tmp_path / "generate-factual.md").write_text("As I say.\n")
-    assert style_prompt("factual", str(tmp_path), "As the strategy says.") == "As I say."
+    assert style_prompt("factual", "~", "As the strategy says.") == "As I say."
     assert style_prompt("opinion", str(tmp_path), "As the strategy says.") == "As the strategy says."
     assert style_prompt("new", None, "As the strategy says.") == "As the strategy says."
     assert style_prompt("factual", sentences=2).endswith("At most 2 sentences.")

@@ -41,7 +41,13 @@ def test_a_text_is_read_up_to_eight_characters_a_token_and_a_form_up_to_its_own_
     assert "cut" not in receive(AIMessage("Word."), 100).response_metadata
 
 
-ENDINGS = {"finish_reason": "MAX_TOKENS", "stop_reason": "max_tokens", "done_reason": "length"}
+ENDINGS = {
+    "finish_reason": "MAX_TOKENS",
+    "stop_reason": "max_tokens",
+    "stopReason": "max_tokens",
+    "done_reason": "length",
+    "incomplete_details": {"reason": "max_output_tokens"},
+}
 
 
 @pytest.mark.parametrize("name", ENDINGS)
@@ -117,6 +123,12 @@ def test_what_is_no_message_of_a_model_is_refused(given):
 def test_what_cannot_be_encoded_is_taken_out_of_texts_and_forms():
     assert receive(AIMessage("a\0b\ud800"), 100).text == "ab?"
     assert storable({"a\ud800": ["\0", "\udfff", 7, None]}) == {"a?": ["", "?", 7, None]}
+
+
+def test_arguments_of_a_tool_call_that_are_no_valid_json_are_repaired():
+    invalid = {"name": "f", "args": "{'query': 'Harbour Bridge',}", "id": "1", "error": "not JSON"}
+    message = receive(AIMessage("", invalid_tool_calls=[invalid, {**invalid, "args": None}]), 100, form=True)
+    assert read_reply(request_for("enhance"), message).query == "Harbour Bridge"
 
 
 def test_deep_and_long_arguments_of_tool_calls_are_left_out():

@@ -4,6 +4,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from langchain_core.documents import Document
+from langchain_core.retrievers import BaseRetriever
 from langgraph.runtime import Runtime
 
 from adaptive_rag.context import CallerSettings, make_context
@@ -33,3 +35,11 @@ def test_without_the_questions_own_search_the_question_fails(branch: dict[str, A
     for context, kind in ((make_context(), IndexMismatchError), (CallerSettings(), ServedError)):
         with pytest.raises(kind, match="no index"):
             why(branch, context)
+
+
+def test_a_store_with_errors_of_its_own_fails_only_the_branch(branch: dict[str, Any]) -> None:
+    class Store(BaseRetriever):
+        def _get_relevant_documents(self, query: str, *, run_manager: Any) -> list[Document]:
+            raise Exception("the store is busy")
+
+    assert why(branch, make_context(retriever=Store())) == "Exception: the store is busy"

@@ -100,7 +100,7 @@ OTHERS = [SystemMessage("Be kind."), ToolMessage("42", tool_call_id="1"), AIMess
     [
         ({"question": "  How long is it?\n"}, []),
         ({"question": "How long is it?", "history": [("user", "Who are you?"), ("ai", "A helper.")]}, TURNS),
-        ({"question": "How long is it?", "history": CHAT[:2]}, TURNS),
+        ({"question": "How long is it?", "history": [*OTHERS, *CHAT[:2]]}, TURNS),
         # a conversation that ends with the user asks that; only what user and agent said is history
         ({"messages": CHAT}, TURNS),
         ({"messages": [*OTHERS, *CHAT]}, TURNS),
