@@ -115,3 +115,27 @@ def diagram(*texts):
         f"<dgm:pt><dgm:t><a:p><a:r><a:t>{text}</a:t></a:r></a:p></dgm:t></dgm:pt>" for text in texts
     )
     return f"<dgm:dataModel {DGM} {A}><dgm:ptLst>{points}</dgm:ptLst></dgm:dataModel>".encode()
+
+
+ODF = " ".join(
+    f'xmlns:{name}="urn:oasis:names:tc:opendocument:xmlns:{place}:1.0"'
+    for name, place in [("draw", "drawing")]
+    + [(name, name) for name in "office style text table presentation chart manifest".split()]
+)
+_KINDS = {"odt": "text", "ods": "spreadsheet", "odp": "presentation", "odg": "graphics"}
+
+
+def save_open_document(path, body, styles="", manifest="", **parts):
+    """Save an OpenDocument file of this body and these automatic styles; "__" in a part's name is a slash."""
+    kind = _KINDS[path.suffix[1:]]
+    content = (
+        f"<office:document-content {ODF}><office:automatic-styles>{styles}</office:automatic-styles>"
+        f"<office:body><office:{kind}>{body}</office:{kind}></office:body></office:document-content>"
+    )
+    held = {
+        "mimetype": f"application/vnd.oasis.opendocument.{kind}",
+        "content.xml": content,
+        "META-INF/manifest.xml": f"<manifest:manifest {ODF}>{manifest}</manifest:manifest>",
+    }
+    write_parts(path, held | {name.replace("__", "/"): part for name, part in parts.items()})
+    return path

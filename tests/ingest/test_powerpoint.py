@@ -75,7 +75,8 @@ def test_lists_keep_their_levels_and_boxes_are_paragraphs(add, read):
     mark(paragraph, "buNone ")
     write_box(slide, "One line", "and one more.")
     assert read().text == (
-        "Steps\n\n- Pack the books\n  - Label each box\n- Hire a van\n\nThen rest.\n\nOne line\n\nand one more."
+        "Steps\n\n- Pack the books\n  - Label each box\n- Hire a van\n\nThen rest.\n\n"
+        "One line\n\nand one more."
     )
 
 
