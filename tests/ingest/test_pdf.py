@@ -1,7 +1,6 @@
 import re
 import time
 
-import pymupdf
 import pytest
 
 from adaptive_rag.errors import IndexingError
@@ -18,14 +17,17 @@ FILLER = [
 ]
 
 
-def test_wrapped_lines_become_a_paragraph_and_gaps_part_paragraphs(tmp_path):
+def test_wrapped_lines_become_a_paragraph_and_gaps_and_indents_part_paragraphs(tmp_path):
+    prose = " ".join(FILLER)
     text = text_of(tmp_path, paragraph(FILLER) + paragraph(FILLER, y=160))
-    assert text == "\n\n".join([" ".join(FILLER)] * 2)
-
-
-def test_an_indent_begins_a_paragraph(tmp_path):
+    assert text == f"{prose}\n\n{prose}"
     text = text_of(tmp_path, paragraph(FILLER + FILLER) + paragraph(FILLER, y=156, indent=15))
-    assert text.split("\n\n") == [" ".join(FILLER + FILLER), " ".join(FILLER)]
+    assert text == f"{prose} {prose}\n\n{prose}"
+    number = (
+        "Days of frost are rare by the sea, and in the winter of last year there were",
+        "13. Few saw them.",
+    )
+    assert text_of(tmp_path, paragraph([*FILLER, *number])) == f"{prose} {' '.join(number)}"
 
 
 @pytest.mark.parametrize(
@@ -152,42 +154,21 @@ def test_larger_and_bold_lines_are_headings(tmp_path):
         *paragraph(FILLER, y=250),
     ]
     source = read_pdf(tmp_path, page)
-    assert [heading.section for heading in source.headings] == [
-        "Town Handbook",
-        "4 Storms",
-        "4 Storms > Warning levels",
-        "5 Heat",
-    ]
-    assert source.section_at(source.text.index("The keeper")) == "4 Storms > Warning levels"
+    levels = "4 Storms > Warning levels"
+    assert [heading.section for heading in source.headings] == ["Town Handbook", "4 Storms", levels, "5 Heat"]
+    assert source.section_at(source.text.index("The keeper")) == levels
     assert source.section_at(source.text.rindex("The keeper")) == "5 Heat"
 
 
-def test_bookmarks_give_the_headings_where_there_are_some(tmp_path):
-    pages = [[Text(title, y=60), *paragraph(FILLER)] for title in ("STORMS.", "DROUGHT.", "HEAT.")]
-    marks = [("Storms", 1), ("Drought", 2), ("Heat", 3)]
+@pytest.mark.parametrize("leads", [True, False])
+def test_bookmarks_give_the_headings_where_they_lead_to_pages(tmp_path, leads):
+    titles = ("Storms", "Drought", "Heat")
+    pages = [[Text(f"{title.upper()}.", y=60, size=16, bold=True), *paragraph(FILLER)] for title in titles]
+    marks = [(title, number if leads else -1) for number, title in enumerate(titles, start=1)]
     source = read_pdf(tmp_path, *pages, bookmarks=marks)
     assert [(heading.section, heading.offset) for heading in source.headings] == [
-        ("Storms", source.text.index("STORMS.")),
-        ("Drought", source.text.index("DROUGHT.")),
-        ("Heat", source.text.index("HEAT.")),
+        (title if leads else f"{title.upper()}.", source.text.index(f"{title.upper()}.")) for title in titles
     ]
-
-
-def test_bookmarks_that_lead_nowhere_are_none(tmp_path):
-    page = [Text("4 Storms", y=60, size=16, bold=True), *paragraph(FILLER)]
-    with pymupdf.open(make_pdf(tmp_path / "a.pdf", [page])) as document:
-        document.set_toc([[1, title, -1] for title in ("Storms", "Drought", "Heat")])
-        document.save(tmp_path / "b.pdf")
-    assert [heading.section for heading in extract_text(tmp_path / "b.pdf").headings] == ["4 Storms"]
-
-
-def test_a_number_that_begins_a_wrapped_line_is_no_list_item(tmp_path):
-    lines = [
-        *FILLER,
-        "Days of frost are rare by the sea, and in the winter of last year there were",
-        "13. Few saw them.",
-    ]
-    assert "there were 13. Few saw them." in text_of(tmp_path, paragraph(lines))
 
 
 def test_each_page_can_be_found(tmp_path):
@@ -261,14 +242,11 @@ def test_a_pdf_without_text_is_refused_with_a_way_to_read_it(tmp_path, lines, en
         extract_text(make_pdf(tmp_path / "my scan.pdf", [lines], encrypted=encrypted))
 
 
-def test_a_line_without_size_is_a_column_of_its_own():
-    line = Line(["a"], 60, 100, 70, 100, 0.0, bold=False)
-    assert Flow([line]).text_column(line) == (60, 70)
-
-
 def test_labels_all_over_a_page_are_set_in_columns_in_time():
-    labels = [Line(["Hill"], 7 * at % 30_000, 11 * at % 3_000, 7 * at % 30_000 + 9, 0, 6, bold=False)
-              for at in range(4000)]  # fmt: skip
+    labels = [
+        Line(["Hill"], x, 11 * at % 3_000, x + 9, 0, 6, bold=False)
+        for at, x in enumerate(7 * at % 30_000 for at in range(4000))
+    ]
     started = time.process_time()
     flow = Flow(labels)
     assert flow.text_column(labels[0]) == (0, 30)
