@@ -38,6 +38,24 @@ def test_the_pages_own_word_on_its_encoding_is_followed_where_it_can_be(read_fil
     assert read_file("a.htm", page).text == text
 
 
+LONG = "long " * 99
+DEFINED = (
+    "<dl><dt>Gate</dt><dt>Door<dd>It shuts.<dt>Key<dd></dl><p>Push.<dl><dt>Bell</dt><dt>Rope</dl><p>Pull."
+    "<dl><dt>Price<dd><table><tr><td>Hook<td>4</table><dt><p>Nut<dd>Small.</dl>"
+)
+MERGED = (
+    "<table><tr><th rowspan=2>Item<th colspan=2>Sales<tr><th>2022<th>2023"
+    "<tr><td rowspan=2>Hose<td>1<td>2<tr><td>3<td>4</table>"
+)
+LINKED = (
+    '<p>It rusts.<sup><a href="#a">1</a></sup> It <a href="b#b"><sup>b</sup></a> bends.<sup>3</sup> Shut.'
+)
+CENTRED = (
+    "<center>Gates</center>Shut it.<fieldset><legend>Fees</legend>Two.</fieldset>"
+    "<table><tr><td><center>Hook</center><td>4</table>"
+)
+
+
 @pytest.mark.parametrize(
     ("page", "text"),
     [
@@ -45,68 +63,34 @@ def test_the_pages_own_word_on_its_encoding_is_followed_where_it_can_be(read_fil
         ("<ol><li>Open<ul><li>left<li>right</ul><li>Close</ol>", "1. Open\n  - left\n  - right\n2. Close"),
         ("<ol start=4><li>Four<li><p>Five</ol><ul><li>one</ul>", "4. Four\n5. Five\n- one"),
         ("<ol><li>One<li value=7>Seven<li>Eight</ol>", "1. One\n7. Seven\n8. Eight"),
-        (
-            "<dl><dt>Gate<dd>A door in a wall.<dd>A slot.<dt>How do I shut it?<dd><p>Push.<p>Wait.</dl>",
-            "Gate: A door in a wall.\n\nGate: A slot.\n\nHow do I shut it? Push.\n\nWait.",
-        ),
-        (
-            "<dl><dt>Gate</dt><dt>Door<dd>It shuts.<dt>Key<dd></dl><p>Push."
-            "<dl><dt>Bell</dt><dt>Rope</dl><p>Pull."
-            "<dl><dt>Price<dd><table><tr><td>Hook<td>4</table><dt><p>Nut<dd>Small.</dl>",
-            "Gate, Door: It shuts.\n\nKey\n\nPush.\n\nBell, Rope\n\nPull.\n\n"
-            "Price\n\nHook | 4\n\nNut\n\nSmall.",
-        ),
-        (
-            "<table><tr><td><p>Pump</p><td><td><ul><li>5</ul><tr><td>Hose<td>1<td></table>",
-            "Pump | – | 5\n\nHose | 1",
-        ),
-        (
-            "<table><tr><th rowspan=2>Item<th colspan=2>Sales<tr><th>2022<th>2023"
-            "<tr><td rowspan=2>Hose<td>1<td>2<tr><td>3<td>4</table>",
-            "Item | Sales | Sales\n\nItem | 2022 | 2023\n\nHose | 1 | 2\n\nHose | 3 | 4",
-        ),
-        (
-            "<table><tr><td rowspan=2>Hinge<td>brass<tr><td>steel</table>",
-            "Hinge | brass\n\nHinge | steel",
-        ),
-        (
-            "<table><tr><td><h2>Gates</h2><p>One.<table><tr><td>in<td>side</table><p>Two.</table>",
-            "Gates\n\nOne.\n\nin | side\n\nTwo.",
-        ),
-        (
-            f"<table><tr><td><p>One.<p>Two.<td>{'long ' * 99}</table>",
-            f"One.\n\nTwo.\n\n{('long ' * 99)[:-1]}",
-        ),
-        (
-            "<table><tr><td colspan=99999999999>One<td colspan=x>two</table>",
-            " | ".join(["One"] * 1000 + ["two"]),
-        ),
+        ("<dl><dt>Gate<dd>A door.<dd>A slot.</dl>", "Gate: A door.\n\nGate: A slot."),
+        ("<dl><dt>How do I shut it?<dd><p>Push.<p>Wait.</dl>", "How do I shut it? Push.\n\nWait."),
+        (DEFINED,
+         "Gate, Door: It shuts.\n\nKey\n\nPush.\n\nBell, Rope\n\nPull.\n\nPrice\n\nHook | 4\n\nNut\n\nSmall."),
+        ("<table><tr><td><p>Pump</p><td><td><ul><li>5</ul><tr><td>Hose<td>1<td></table>",
+         "Pump | – | 5\n\nHose | 1"),
+        (MERGED, "Item | Sales | Sales\n\nItem | 2022 | 2023\n\nHose | 1 | 2\n\nHose | 3 | 4"),
+        ("<table><tr><td rowspan=2>Hinge<td>brass<tr><td>steel</table>", "Hinge | brass\n\nHinge | steel"),
+        ("<table><tr><td><h2>Gates</h2><p>One.<table><tr><td>in<td>side</table><p>Two.</table>",
+         "Gates\n\nOne.\n\nin | side\n\nTwo."),
+        (f"<table><tr><td><p>One.<p>Two.<td>{LONG}</table>", f"One.\n\nTwo.\n\n{LONG[:-1]}"),
+        ("<table><tr><td colspan=99999999999>One<td colspan=x>two</table>", "One | " * 1000 + "two"),
         ("<div><nav>Home</div>Shut the gate.", "Shut the gate."),
         ("<head><title>Left open</title><p>Shut the gate.", "Shut the gate."),
         ("<p>a < b, and c > d", "a < b, and c > d"),
         ("<noframes><p>Shut the gate.</p></noframes>", "Shut the gate."),
-        (
-            '<p>It rusts.<sup><a href="#a">1</a></sup> It <a href="b#b"><sup>b</sup></a> bends.<sup>3</sup> '
-            "Shut.",
-            "It rusts.[1] It [b] bends.[3] Shut.",
-        ),
+        (LINKED, "It rusts.[1] It [b] bends.[3] Shut."),
         ("<p>10<sup>-6</sup> m<sup>2</sup>, the 1<sup>st</sup>", "10⁻⁶ m², the 1st"),
         ("<p>2<sup>2<sup>n</sup></sup> + 1", "2²n + 1"),
         ("<p>rose to 3.5<sup>1,2</sup> in 2019<sup>3–5</sup>", "rose to 3.5¹,² in 2019³–⁵"),
         ('<p><a href="#f">10 m<sup>2</sup></a>, <a href="#g"><sup>2</sup></a>', "10 m², [2]"),
         ("<table><tr><td>Level<td>10<sup>6</sup><tr><td>Low<td>3</table>", "Level | 10⁶\n\nLow | 3"),
-        (
-            "<center>Gates</center>Shut it.<fieldset><legend>Fees</legend>Two.</fieldset>"
-            "<table><tr><td><center>Hook</center><td>4</table>",
-            "Gates\n\nShut it.\n\nFees\n\nTwo.\n\nHook | 4",
-        ),
-        (
-            "<p>Pass&shy;word <math><semantics><mi>x</mi><annotation>\\x</annotation></semantics></math>",
-            "Password x",
-        ),
+        (CENTRED, "Gates\n\nShut it.\n\nFees\n\nTwo.\n\nHook | 4"),
+        ("<p>Pass&shy;word <math><semantics><mi>x</mi><annotation>\\x</annotation></semantics></math>",
+         "Password x"),
         ("<p>one<!-- two --> three<![CDATA[four]]>", "one three"),
     ],
-)
+)  # fmt: skip
 def test_careless_pages_are_read_as_a_browser_shows_them(read_file, page, text):
     assert read_file("a.html", page).text == text
 

@@ -8,7 +8,6 @@ GUIDE = """======
 
 Storms
 ======
-
 Shut the gate::
 
     Not a title
@@ -16,9 +15,7 @@ Shut the gate::
 
 Warning levels
 --------------
-
 - first
-- second
 
 -----
 
@@ -27,7 +24,6 @@ Too short
 
 Bells
 =====
-
 Ring it.
 """
 
@@ -36,12 +32,8 @@ def test_underlined_titles_are_headings_by_the_order_of_their_signs(read_file):
     source = read_file("guide.rst", GUIDE)
     assert "====" not in source.text.replace("    ===========", "").replace("===========\n```", "")
     assert source.text.count("\n") == GUIDE.count("\n")
-    assert [heading.section for heading in source.headings] == [
-        "Gates",
-        "Storms",
-        "Storms > Warning levels",
-        "Bells",
-    ]
+    headings = ["Gates", "Storms", "Storms > Warning levels", "Bells"]
+    assert [heading.section for heading in source.headings] == headings
     assert source.section_at(source.text.index("Ring it")) == "Bells"
     assert checked_chunks(source, size=60, overlap=0)
 
