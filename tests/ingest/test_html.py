@@ -66,7 +66,8 @@ CENTRED = (
         ("<dl><dt>Gate<dd>A door.<dd>A slot.</dl>", "Gate: A door.\n\nGate: A slot."),
         ("<dl><dt>How do I shut it?<dd><p>Push.<p>Wait.</dl>", "How do I shut it? Push.\n\nWait."),
         (DEFINED,
-         "Gate, Door: It shuts.\n\nKey\n\nPush.\n\nBell, Rope\n\nPull.\n\nPrice\n\nHook | 4\n\nNut\n\nSmall."),
+         "Gate, Door: It shuts.\n\nKey\n\nPush.\n\nBell, Rope\n\nPull.\n\n"
+         "Price\n\nHook | 4\n\nNut\n\nSmall."),
         ("<table><tr><td><p>Pump</p><td><td><ul><li>5</ul><tr><td>Hose<td>1<td></table>",
          "Pump | – | 5\n\nHose | 1"),
         (MERGED, "Item | Sales | Sales\n\nItem | 2022 | 2023\n\nHose | 1 | 2\n\nHose | 3 | 4"),

@@ -58,15 +58,17 @@ def test_what_was_filled_in_stands_behind_the_words_that_ask_for_it(document, re
     )
 
 
-def test_a_choice_is_read_as_it_is_shown(document, read):
-    countries = [("DE", "Germany"), ("FR", "France")]
-    ask(document.new_page(), CHOICE, 240, "DE", words="Country:", choices=countries)
-    assert read().text == "Country: Germany"
-
-
-def test_an_empty_form_answers_nothing(document, read):
-    ask(document.new_page(), BOX, 180, False, words="Dogs on board")
-    assert read().text == "Dogs on board"
+@pytest.mark.parametrize(
+    ("kind", "value", "words", "text"),
+    [
+        (CHOICE, "DE", "Country:", "Country: Germany"),  # as it is shown
+        (BOX, False, "Dogs on board", "Dogs on board"),  # an empty form answers nothing
+    ],
+)
+def test_a_single_field_is_read(document, read, kind, value, words, text):
+    choices = [("DE", "Germany"), ("FR", "France")] if kind == CHOICE else None
+    ask(document.new_page(), kind, 240, value, words=words, choices=choices)
+    assert read().text == text
 
 
 def test_attached_files_are_parts_with_their_own_places(document, read, tmp_path):

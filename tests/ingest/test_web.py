@@ -107,23 +107,16 @@ def test_what_is_fetched_and_what_waits_is_told_before_each_page(server, tmp_pat
     assert told[-1].fetching is None and told[-1].done == 3
 
 
-def test_robots_txt_is_obeyed(server):
+def test_robots_txt_is_obeyed_and_one_that_cannot_be_read_is_a_no(server):
     server.put("/robots.txt", "User-agent: *\nDisallow: /private/\nAllow: /private/open", "text/plain")
-    server.put("/", page("Start here today.", "/private/a", "/private/open"))
-    server.put("/private/open", page("All may read this."))
+    put_pages(server, **{"start": "/private/a /private/open", "private/open": ""})
     found = crawled(server, depth=1)
     assert server.paths() == ["/", "/private/open"]
-    assert [note.text for note in found.notes] == [
-        "pages were left out: 1 that robots.txt asks programs not to read"
-    ]
+    said = "pages were left out: 1 that robots.txt asks programs not to read"
+    assert [note.text for note in found.notes] == [said]
     [failure] = crawled(server, "/private/a").failed
     assert "robots.txt" in failure.reason
-    assert server.paths() == []
-
-
-def test_a_robots_txt_that_cannot_be_read_is_a_no(server):
     server.pages["/robots.txt"] = 503, {}, b""
-    server.put("/", page("Start here today."))
     [failure] = crawled(server).failed
     assert failure.reason == "is not fetched: its site's robots.txt answers 503 Service Unavailable"
     assert server.paths() == []
@@ -438,10 +431,9 @@ def test_a_missing_package_is_named_with_its_install_line(monkeypatch):
 
 
 def test_pages_and_files_can_be_indexed_together(server, tmp_path):
-    server.put("/", page("Start here today."))
+    put_pages(server, start="")
     (tmp_path / "a.txt").write_text("A file beside it.")
-    site = Site(f"{server.url}/", private_networks=True)
-    report = Index.build([str(tmp_path / "a.txt"), site], tmp_path / "index")
+    report = Index.build([str(tmp_path / "a.txt"), site_of(server)], tmp_path / "index")
     assert report.added == 2
     # a later run over the files alone leaves the page as it is
     assert Index.build(tmp_path, tmp_path / "index").removed == 0
