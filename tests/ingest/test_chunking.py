@@ -130,13 +130,12 @@ def test_an_item_and_a_row_of_several_sentences_stay_whole():
 
 
 def test_what_no_chunk_holds_is_cut_after_a_sentence_and_a_note_says_so():
-    item, notes = "- " + "It must be dry and clean. " * 60, []
+    item, notes, none = "- " + "It must be dry and clean. " * 60, [], []
     chunks = list(split(source_of("Short.", item, "word " * 300), notes=notes))
     assert all(chunk["text"].endswith(("clean.", "word")) for chunk in chunks)
     assert notes == ["2 sentences, table rows or list items are longer than a chunk and were cut"]
-    unbroken: list[str] = []
-    list(split(source_of(" ".join(SENTENCES)), notes=unbroken))
-    assert unbroken == []
+    list(split(source_of(" ".join(SENTENCES)), notes=none))
+    assert none == []
 
 
 def test_what_announces_a_list_goes_with_it():

@@ -70,37 +70,26 @@ def test_numbers_stand_before_items_headings_and_cells_as_word_shows_them(docume
     numbering.insert(0, word(f'<w:abstractNum w:abstractNumId="70">{levels}</w:abstractNum>'))
     for number, override in ((71, ""), (72, restart)):
         numbering.append(word(f'<w:num w:numId="{number}"><w:abstractNumId w:val="70"/>{override}</w:num>'))
-
-    def count(element, depth, number=71):
-        level = f'<w:ilvl w:val="{depth}"/>' if depth else ""
-        element.get_or_add_pPr().append(word(f'<w:numPr>{level}<w:numId w:val="{number}"/></w:numPr>'))
-
     for name in ("Heading 1", "Heading 2"):
-        count(document.styles[name].element, None)
-    for text, depth, number in (
-        ("# Safety", 1, 0),
-        ("# Gates", 2, 0),
-        ("Shut the gate.", 2, 71),
-        ("", 2, 71),  # it has a number in Word too
-        ("Open it.", 2, 71),
-        ("Slowly.", 3, 71),
-        ("# Sirens", 2, 0),
-        ("Listen.", 2, 71),
-        ("Wait.", 2, 72),
-        ("# Fees", 1, 0),
-        ("# Fines", 2, 0),
-    ):
-        if number:
-            count(document.add_paragraph(text)._p, depth, number)
-        else:
-            document.add_heading(text.removeprefix("# "), depth)
-    cell = add_table(document, "No. | Fine\n– | 5").cell(1, 0)
-    for place, text, depth in (
-        (cell, "Late", 2),
-        (document, "The clerk decides", 1),
-        (document, "Nobody appeals", 1),
-    ):
-        count(place.add_paragraph(text)._p, depth)
+        counted = word('<w:numPr><w:numId w:val="71"/></w:numPr>')
+        document.styles[name].element.get_or_add_pPr().append(counted)
+
+    def add(depth, *texts, number=71, to=document):
+        for text in texts:
+            counted = word(f'<w:numPr><w:ilvl w:val="{depth}"/><w:numId w:val="{number}"/></w:numPr>')
+            to.add_paragraph(text)._p.get_or_add_pPr().append(counted)
+
+    document.add_heading("Safety", 1)
+    document.add_heading("Gates", 2)
+    add(2, "Shut the gate.", "", "Open it.")  # the empty one has a number in Word too
+    add(3, "Slowly.")
+    document.add_heading("Sirens", 2)
+    add(2, "Listen.")
+    add(2, "Wait.", number=72)
+    document.add_heading("Fees", 1)
+    document.add_heading("Fines", 2)
+    add(2, "Late", to=add_table(document, "No. | Fine\n– | 5").cell(1, 0))
+    add(1, "The clerk decides", "Nobody appeals")
     source = read()
     assert source.text == (
         "4 Safety\n\n4.1 Gates\n\n    a) Shut the gate.\n    c) Open it.\n      (I) Slowly.\n\n"

@@ -28,11 +28,8 @@ def test_latex_is_read_as_its_reader_sees_it_on_the_lines_of_the_file(read_file)
 
 
 def test_markup_of_org_mode_is_left_out(read_file):
-    text = (
-        "#+TITLE: Mill\n* TODO Fees :money:\n:ID: 3\nSee [[a.org][a label]].\n| Part | Cost |\n"
-        "|---+---|\n| Van | 3 |"
-    )
-    source = read_file("a.org", text)
+    head = "#+TITLE: Mill\n* TODO Fees :money:\n:ID: 3\nSee [[a.org][a label]].\n"
+    source = read_file("a.org", f"{head}| Part | Cost |\n|---+---|\n| Van | 3 |")
     assert source.text == "\nFees\n\nSee a label.\nPart | Cost\n--- | ---\nVan | 3"
     assert source.section_at(len(source.text)) == "Fees"
 

@@ -1,11 +1,7 @@
-from itertools import pairwise
-
 import pymupdf
 import pytest
 
 from adaptive_rag.ingest import extract_text, split
-from adaptive_rag.ingest.lines import Line
-from adaptive_rag.ingest.table_headers import drop_repeated_headers
 from adaptive_rag.text.tables import find_tables
 
 from .grids import rows_of
@@ -137,11 +133,6 @@ def test_a_table_goes_on_over_a_page_with_its_header_once(tmp_path, header, is_r
     assert source.text[late["start"] : late["end"]] == late["text"]
 
 
-def test_a_table_of_dashes_goes_on_over_a_page():
-    dashes = Line(["---", "---"], 60, 100, 300, 110, 10, bold=False, columns=(60, 200))
-    assert list(drop_repeated_headers([(1, [dashes]), (2, [dashes])])) == [(1, [dashes]), (2, [dashes])]
-
-
 def test_a_raised_mark_in_a_cell_is_no_part_of_its_figure(tmp_path):
     lines = ["Item      2022      2023", "Wood      1,234      2,345", "Sand      1,234      2,345"]
     last = [Text("Iron      3,234", y=142), Text("1", 124.8, 138, size=7), Text("      4,345", 128.7, 142)]
@@ -221,12 +212,6 @@ def test_a_cell_over_several_rows_is_said_in_each_and_a_title_over_all_columns_o
         "Prices of the year",
         "Room | Season | Price\nDouble room | Summer | 90\nDouble room | Winter | 60",
     ]
-
-
-def test_rows_stand_on_neighbouring_lines(tmp_path):
-    text = text_of(tmp_path, [*paragraph(PROSE), *table(f"{MONEY}\nEnergy tax | 1 | 2", y=160, pitch=22)])
-    starts = [text.index(name) for name in ("Item |", "Energy |", "Room hire |", "Energy tax |")]
-    assert all("\n" not in text[one : two - 1] for one, two in pairwise(starts))
 
 
 def boxes(*cells):
