@@ -13,7 +13,7 @@ from adaptive_rag import AdaptiveRAG, Index
 from adaptive_rag.errors import AdaptiveRAGWarning, IndexingError
 from adaptive_rag.graph.indexing import build_indexing_graph
 from adaptive_rag.index import IndexReport
-from adaptive_rag.ingest import Failure, SourceFile, SourceText, extract_text, process, read_source
+from adaptive_rag.ingest import Failure, SourceFile, SourceText, process, read_source
 from adaptive_rag.ingest.allowance import Bounds
 from adaptive_rag.ingest.documents import printable
 from adaptive_rag.ingest.loaders import LOADERS, Loader
@@ -152,12 +152,6 @@ def test_the_indexing_graph_reports_them(docs):
     output = graph.invoke({"paths": [str(docs)]}, context={"index": "kb"})
     assert {Path(failure["source"]).name for failure in output["report"]["failed"]} == set(BAD)
     assert output["report"]["added"] == 3
-
-
-def test_extract_text_raises_for_the_file_and_goes_on(docs):
-    with pytest.raises(IndexingError, match=r"a\.crash made the process that read it crash"):
-        extract_text(docs / "a.crash")
-    assert "2,340" in extract_text(docs / "wall.md").text
 
 
 def test_bad_files_alone_are_all_named_in_the_error(docs):

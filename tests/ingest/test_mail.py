@@ -87,13 +87,13 @@ def test_only_what_lies_below_the_new_text_is_taken_for_a_quote(text, new, quote
     assert split_quotes(text) == (new, quotes)
 
 
-def test_plain_text_comes_before_a_page_and_a_page_alone_is_read(read_file):
-    sent = message("The gate is shut.")
-    sent.add_alternative("<p>The gate is <b>open</b>.</p>", subtype="html")
-    assert read_file("a.eml", sent.as_bytes()).text.endswith("The gate is shut.")
-    sent = message(" \n")
+@pytest.mark.parametrize(
+    ("plain", "text"), [("The gate is shut.", "The gate is shut."), (" \n", "Le café est fermé.")]
+)
+def test_plain_text_comes_before_a_page_and_a_page_alone_is_read(read_file, plain, text):
+    sent = message(plain)
     sent.add_alternative("<p>Le café est <b>fermé</b>.</p>", subtype="html", charset="latin-1")
-    assert read_file("b.eml", sent.as_bytes()).text.endswith("Le café est fermé.")
+    assert read_file("a.eml", sent.as_bytes()).text.endswith(text)
 
 
 def test_attachments_are_read_by_their_own_loaders_and_else_named(read_file, tmp_path):

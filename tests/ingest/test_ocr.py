@@ -97,12 +97,20 @@ def test_an_image_is_read_and_each_page_of_a_tiff(ocr, tmp_path, suffix):
     assert [page.number for page in built.pages] == ([1, 2] if several else [])
 
 
-def test_text_on_a_transparent_ground_is_read(ocr, tmp_path):
+@pytest.mark.parametrize("kind", ["transparent", "larger than a picture may be"])
+def test_text_on_a_transparent_ground_and_a_photo_of_any_size_are_read(ocr, tmp_path, monkeypatch, kind):
     from PIL import Image
 
-    dark = 255 - pixels_of(note("The bell is broken."))[:, :, :1]
-    Image.fromarray(np.dstack([np.zeros_like(dark)] * 3 + [dark]), "RGBA").save(tmp_path / "a.png")
-    assert load(tmp_path / "a.png").text == "The bell is broken."
+    pixels = pixels_of(note("The bell is broken."))
+    if kind == "transparent":
+        dark = 255 - pixels[:, :, :1]
+        path = tmp_path / "a.png"
+        Image.fromarray(np.dstack([np.zeros_like(dark)] * 3 + [dark]), "RGBA").save(path)
+    else:
+        path = tmp_path / "a.jpg"
+        Image.fromarray(pixels).save(path)
+        monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", 1000)
+    assert load(path).text == "The bell is broken."
 
 
 @pytest.mark.nightly
@@ -120,14 +128,6 @@ def test_chunks_say_how_surely_they_were_read(ocr, tmp_path):
         start = source.text.index(quote)
         citation = cite_span({**chunk, "scores": {}, "labels": []}, 1, start, start + len(quote))
         assert (citation["quote"], "ocr_confidence" in citation) == (quote, is_read)
-
-
-def test_a_photo_of_any_size_is_read_as_it_is_reduced(ocr, tmp_path, monkeypatch):
-    from PIL import Image
-
-    Image.fromarray(pixels_of(note("The bell is broken."))).save(tmp_path / "a.jpg")
-    monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", 1000)
-    assert load(tmp_path / "a.jpg").text == "The bell is broken."
 
 
 def black(width: int, height: int) -> bytes:

@@ -92,20 +92,18 @@ def test_notes_and_boxes_follow_their_paragraph_and_comments_and_macros_are_name
     assert source.notes == ("1 comment was left out", "macros were left out")
 
 
-def test_rows_of_a_sheet_have_the_names_of_their_columns(read):
-    source = read(
-        "ods",
-        sheet(
-            "Stock",
-            row("Prices in March"),
-            row(cell("", number_columns_repeated=1000), number_rows_repeated=2),
-            row("Item", "Price", "Stock", cell("", number_columns_repeated=16380)),
-            row("Hinge", cell("£4.20", value="4.2"), "12"),
-            row(cell("Dowel", number_rows_spanned=2), cell("1", number_columns_repeated=2)),
-            row("<table:covered-table-cell/>", "2", "3"),
-            row(cell("", number_columns_repeated=16384), number_rows_repeated=1048569),
-        ),
-    )
+def test_rows_of_a_sheet_have_the_names_of_their_columns_and_comments_are_named(read):
+    comment = f"<office:annotation>{p('Is this so?')}</office:annotation>"
+    rows = [
+        row("Prices in March"),
+        row(cell("", number_columns_repeated=1000), number_rows_repeated=2),
+        row("Item", "Price", "Stock", cell("", number_columns_repeated=16380)),
+        row(tag("table-cell", comment + p("Hinge")), cell("£4.20", value="4.2"), "12"),
+        row(cell("Dowel", number_rows_spanned=2), cell("1", number_columns_repeated=2)),
+        row(COVERED, "2", "3"),
+        row(cell("", number_columns_repeated=16384), number_rows_repeated=1048569),
+    ]
+    source = read("ods", sheet("Stock", *rows))
     assert texts(source) == [
         "Prices in March",
         "Item: Hinge\nPrice: £4.20\nStock: 12",
@@ -113,6 +111,7 @@ def test_rows_of_a_sheet_have_the_names_of_their_columns(read):
         "Item: Dowel\nPrice: 2\nStock: 3",
     ]
     assert [record.metadata["row"] for record in source.records] == [1, 5, 6, 7]
+    assert source.notes == ("1 comment was left out",)
 
 
 @pytest.mark.parametrize("drawn", [False, True])

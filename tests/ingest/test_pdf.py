@@ -17,6 +17,11 @@ FILLER = [
 ]
 
 
+def between(head, body, foot):
+    """Set a page of lines between a head and a foot."""
+    return [Text(head, y=40, size=9), *paragraph(body), Text(foot, y=800, size=9)]
+
+
 def test_wrapped_lines_become_a_paragraph_and_gaps_and_indents_part_paragraphs(tmp_path):
     prose = " ".join(FILLER)
     text = text_of(tmp_path, paragraph(FILLER) + paragraph(FILLER, y=160))
@@ -61,31 +66,22 @@ def test_a_hyphen_at_a_lines_end_goes_unless_the_document_writes_it(
     assert expected in text
 
 
+BANK = "Saltmere Bank, account 20 30 40"
+
+
 def test_a_running_head_is_read_once_and_a_foot_once(tmp_path):
-    pages = [
-        [
-            Text("Invoice No. 4711 of 3 March 2024", y=40),
-            *paragraph([f"Item {number} of the list. {FILLER[0]}", FILLER[1]]),
-            Text("Saltmere Bank, account 20 30 40", y=800, size=9),
-        ]
-        for number in (1, 2)
-    ]
-    text = text_of(tmp_path, *pages)
+    bodies = ([f"Item {number} of the list. {FILLER[0]}", FILLER[1]] for number in (1, 2))
+    text = text_of(tmp_path, *(between("Invoice No. 4711 of 3 March 2024", body, BANK) for body in bodies))
     assert text.startswith("Invoice No. 4711 of 3 March 2024\n\nItem 1") and text.count("4711") == 1
-    assert text.endswith("quay.\n\nSaltmere Bank, account 20 30 40") and text.count("Saltmere") == 1
+    assert text.endswith(f"quay.\n\n{BANK}") and text.count("Saltmere") == 1
 
 
 def test_heads_that_a_page_writes_last_stand_at_the_edges_of_the_text(tmp_path):
     bodies = [[*FILLER, "He left the book with the"], ["harbour office.", *FILLER]]
-    pages = [
-        [
-            *paragraph(body),
-            Text("Contract of the harbour", y=40, size=8),
-            Text("Saltmere Bank, account 20 30 40", y=800, size=8),
-            Text(f"page {number} of 2", x=200 + 60 * number, y=800, size=8),
-        ]
-        for number, body in enumerate(bodies, start=1)
-    ]
+    pages = []
+    for number, body in enumerate(bodies, start=1):
+        head, *rest = between("Contract of the harbour", body, BANK)
+        pages.append([*rest, head, Text(f"page {number} of 2", x=200 + 60 * number, y=800, size=9)])
     text = text_of(tmp_path, *pages)
     assert text.startswith("Contract of the harbour\n\nThe keeper") and text.count("Contract") == 1
     assert "He left the book with the harbour office." in text
@@ -110,28 +106,21 @@ def test_raised_digits_are_no_part_of_the_number_before_them(tmp_path):
 
 def test_running_heads_and_page_numbers_go_even_where_a_chapter_is_short(tmp_path):
     chapters = ["Storms"] * 4 + ["Drought"] + ["Heat"] * 4
-    pages = [
-        [
-            Text("Town Handbook", y=40, size=9),
-            Text(chapter, x=450, y=40, size=9),
-            *paragraph([f"Observation {number} begins here. {FILLER[0]}", FILLER[1]]),
-            Text(f"Page {number} of 9", x=270, y=800, size=9),
-        ]
-        for number, chapter in enumerate(chapters, start=1)
-    ]
+    pages = []
+    for number, chapter in enumerate(chapters, start=1):
+        body = [f"Observation {number} begins here. {FILLER[0]}", FILLER[1]]
+        head, *rest = between("Town Handbook", body, f"Page {number} of 9")
+        pages.append([head, Text(chapter, x=450, y=40, size=9), *rest])
     text = text_of(tmp_path, *pages)
     assert text.startswith("Town Handbook Storms\n\n") and text.count("Town Handbook") == 1
-    assert "Drought" not in text
-    assert "Page" not in text
-    assert [f"Observation {number} begins" in text for number in range(1, 10)] == [True] * 9
+    assert "Drought" not in text and "Page" not in text
+    assert all(f"Observation {number} begins" in text for number in range(1, 10))
 
 
 def test_lines_that_differ_only_in_numbers_are_no_heads_when_nothing_parts_them_from_the_body(tmp_path):
-    pages = [
-        paragraph([f"On day {number} the tide was {number} cm high.", *FILLER]) for number in range(1, 9)
-    ]
-    text = text_of(tmp_path, *pages)
-    assert all(f"On day {number} the tide" in text for number in range(1, 9))
+    lines = [f"On day {number} the tide was {number} cm high." for number in range(1, 9)]
+    text = text_of(tmp_path, *(paragraph([line, *FILLER]) for line in lines))
+    assert all(line in text for line in lines)
 
 
 def test_a_sentence_broken_over_two_pages_stays_whole_and_keeps_both_pages(tmp_path):

@@ -2,6 +2,7 @@ import pptx
 import pytest
 from lxml import etree
 from pptx.chart.data import CategoryChartData
+from pptx.dml.color import RGBColor
 from pptx.enum.chart import XL_CHART_TYPE
 from pptx.enum.shapes import PROG_ID
 
@@ -90,11 +91,12 @@ def test_items_are_numbered_as_the_slide_shows_them(add, read):
     assert read().text == "4. Close\n5. Drain\n\nRest.\n\na) Red\nb) Blue\n(I) One\n1. Mon"
 
 
-def test_raised_digits_are_kept_apart(add, read):
+def test_raised_digits_are_kept_apart_and_white_letters_read(add, read):
     paragraph = write_box(add(EMPTY), "10").text_frame.paragraphs[0]
     for text, baseline in (("6", "30000"), (" H", "0"), ("2", "-25000")):
         run = paragraph.add_run()
         run.text = text
+        run.font.color.rgb = RGBColor(255, 255, 255)
         run._r.get_or_add_rPr().set("baseline", baseline)
     assert read().text.endswith("10⁶ H2")
 

@@ -174,20 +174,17 @@ def test_where_no_temporary_folder_can_be_created_files_are_read_in_a_process_to
 @pytest.mark.parametrize("end", ["", "os.kill(os.getpid(), signal.SIGTERM)"], ids=["ends", "is killed"])
 def test_a_program_leaves_no_temporary_files_and_its_forks_keep_them(temporary, tide, end):
     code = (
-        "import os, signal; from adaptive_rag.ingest import extract_text, workers\n"
         f"extract_text({str(tide)!r}); [worker] = workers._idle\n"
         "if child := os.fork(): os.waitpid(child, 0); assert os.path.isdir(worker._folder)\n"
         f"if child: {end or 'pass'}\n"
     )
-    program = subprocess.run([sys.executable, "-W", "error", "-c", code], timeout=60)
-    assert program.returncode == (-signal.SIGTERM if end else 0)
+    run_python(code, expected=-signal.SIGTERM if end else 0)
     wait_until(lambda: not any(temporary.iterdir()))
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
 def test_a_fork_of_the_program_has_a_worker_of_its_own(tide):
-    code = (
-        "import os, sys; from adaptive_rag.ingest import extract_text, workers\n"
+    run_python(
         f"path = {str(tide)!r}\n"
         "extract_text(path); [worker] = workers._idle; before = worker._process.pid\n"
         "child = os.fork()\n"
@@ -195,7 +192,6 @@ def test_a_fork_of_the_program_has_a_worker_of_its_own(tide):
         "if child: assert os.waitpid(child, 0)[1] == 0 and worker._process.pid == before\n"
         "else: workers.end_idle_workers(); os._exit(worker._process.pid == before)\n"
     )
-    subprocess.run([sys.executable, "-W", "error", "-c", code], check=True, timeout=60)
 
 
 def test_a_worker_imports_no_more_than_it_needs(load_with):
@@ -264,6 +260,15 @@ def wait_until(condition, seconds=10):
     while not condition():
         assert time.monotonic() < end
         time.sleep(0.05)
+
+
+def run_python(code, expected=0):
+    """Run a program that reads files, and return what it prints."""
+    imports = "import os, resource, signal; from adaptive_rag.ingest import extract_text, workers\n"
+    command = [sys.executable, "-W", "error", "-c", imports + code]
+    program = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert program.returncode == expected, program.stderr
+    return program.stdout.strip()
 
 
 def worker_of(folder):
@@ -381,17 +386,9 @@ def test_bounds_grow_with_what_a_file_takes_on_the_disk_and_more_so_for_rows(tmp
 
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems have no such limit")
 def test_files_are_read_under_a_limit_that_cannot_be_raised(tide):
-    code = (
-        "import resource\n"
-        "resource.setrlimit(resource.RLIMIT_DATA, (4 << 30, 4 << 30))\n"
-        "from adaptive_rag.ingest import extract_text\n"
-        f"print(extract_text({str(tide)!r}).text)"
-    )
     # An ordinary user may not raise it; root may, where nobody has taken the right away.
-    found = subprocess.run(
-        [sys.executable, "-c", code], check=True, capture_output=True, text=True, timeout=60
-    )
-    assert found.stdout.strip() == "The tide comes in."
+    limit = "resource.setrlimit(resource.RLIMIT_DATA, (4 << 30, 4 << 30))"
+    assert run_python(f"{limit}; print(extract_text({str(tide)!r}).text)") == "The tide comes in."
 
 
 @pytest.mark.usefixtures("without_workers")

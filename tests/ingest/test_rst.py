@@ -44,6 +44,11 @@ def read(read_file, text):
     return "\n".join(line for line in source.text.split("\n") if line)
 
 
+CROSSED = "+---+--------+\n| A | +49 30 |\n+---+--------+\n| B | A+     |\n+---+--------+\n"
+CSV = '.. csv-table:: Stock\n   :header: "Item", "Price"\n\n   Hinge, "4,20"\n   "Brass\n   rod", 3\n'
+STOCK = "Stock\nItem | Price\n--- | ---\nHinge | 4,20\nBrass rod | 3"
+
+
 @pytest.mark.parametrize(
     ("text", "seen"),
     [
@@ -56,14 +61,8 @@ def read(read_file, text):
         (".. image:: a.png\n   :alt: The wall\n\nEnd.\n", "The wall\nEnd."),
         (".. code-block:: sh\n\n   ls |x|\n\nEnd.\n", "```sh\nls |x|\n```\nEnd."),
         ("+---+---+\n| A | B |\n+===+===+\n| 1 | 2 |\n+---+---+\n", "A | B\n--- | ---\n1 | 2"),
-        (
-            "+---+--------+\n| A | +49 30 |\n+---+--------+\n| B | A+     |\n+---+--------+\n",
-            "A | +49 30\nB | A+",
-        ),
-        (
-            '.. csv-table:: Stock\n   :header: "Item", "Price"\n\n   Hinge, "4,20"\n   "Brass\n   rod", 3\n',
-            "Stock\nItem | Price\n--- | ---\nHinge | 4,20\nBrass rod | 3",
-        ),
+        (CROSSED, "A | +49 30\nB | A+"),
+        (CSV, STOCK),
         (".. csv-table::\n   :header-rows: 1\n\n   A, B\n   1, 2\n", "A | B\n1 | 2"),
         (".. list-table::\n\n   * - A\n     - B\n   * - 1\n     - 2\n", "A | B\n1 | 2"),
     ],

@@ -11,11 +11,11 @@ def read(tmp_path):
     """Save a page on which "Seen." stands beside what `draw` puts there, and read it."""
 
     def read_page(draw):
-        document = pymupdf.open()
-        page = document.new_page()
-        page.insert_text((50, 50), "Seen.")
-        draw(page)
-        document.save(tmp_path / "a.pdf")
+        with pymupdf.open() as document:
+            page = document.new_page()
+            page.insert_text((50, 50), "Seen.")
+            draw(page)
+            document.save(tmp_path / "a.pdf")
         return extract_text(tmp_path / "a.pdf")
 
     return read_page
