@@ -99,8 +99,9 @@ def tide(tmp_path):
 @pytest.mark.parametrize("what", HARMFUL)
 def test_a_loader_loses_its_own_file_alone(what, load_with, tide, monkeypatch):
     monkeypatch.setattr(process, "BOUNDS", SLOW)
-    monkeypatch.setattr(process, "longest_wait", lambda seconds: 3 * seconds)
     lines, said = HARMFUL[what]
+    if said == "was not read within 3 s":
+        monkeypatch.setattr(process, "longest_wait", lambda seconds: 3 * seconds)
     started = time.perf_counter()
     result = read_with(load_with(lines))
     assert time.perf_counter() - started < 10
