@@ -2,18 +2,15 @@
 
 import pytest
 
-from adaptive_rag.ingest import extract_text
 from adaptive_rag.text.tables import find_tables
 
-GUIDE = """= Harbour guide
+GUIDE = r"""= Harbour guide
 :author: Ada Ruiz
 :revdate: 2025-03-01
 :keywords: harbour, gates
 
 // Nobody reads this.
 == Gates ==
-
-Shut the *gate* at six.
 
 [source,sh]
 ----
@@ -22,7 +19,6 @@ Shut the *gate* at six.
 ----
 
 === Levels
-
 * first
 ** second
 . step
@@ -41,46 +37,34 @@ Shut the *gate* at six.
 == Hidden
 ////
 == Bells
-
 |===
 |Weight |11.5 kg
-|Colour | a\\|b
+|Colour | a\|b
 |===
 """
+SHOWN = {
+    "== not a title": "== not a title",
+    "* no item": "* no item",
+    "* first": "- first",
+    "** second": "  - second",
+    ". step": "1. step",
+    "|Brass hinge": "Brass hinge | 4.20 | 12",
+    "2+|On request |3": "On request | On request | 3",
+    "|Colour | a\\|b": "Colour | a/b",
+}
 
 
-def test_headings_lists_and_tables_are_read_on_their_lines(tmp_path):
-    path = tmp_path / "guide.adoc"
-    path.write_text(GUIDE)
-    source = extract_text(path)
-    assert [heading.section for heading in source.headings] == [
-        "Harbour guide",
-        "Gates",
-        "Gates > Levels",
-        "Bells",
-    ]
-    known = {
-        "title": "Harbour guide",
-        "author": "Ada Ruiz",
-        "date": "2025-03-01",
-        "tags": ["harbour", "gates"],
-    }
+def test_headings_lists_and_tables_are_read_on_their_lines(read_file):
+    source = read_file("guide.adoc", GUIDE)
+    headings = ["Harbour guide", "Gates", "Gates > Levels", "Bells"]
+    assert [heading.section for heading in source.headings] == headings
+    known = {"title": headings[0], "author": "Ada Ruiz", "date": "2025-03-01", "tags": ["harbour", "gates"]}
     assert known.items() <= source.metadata.items()
     for unread in ("Nobody", "Hidden", ":author:", "[source", "|==="):
         assert unread not in source.text
     lines, own = source.text.split("\n"), GUIDE.split("\n")
     assert len(lines) == len(own)
-    for shown, written in (
-        ("== not a title", "== not a title"),
-        ("* no item", "* no item"),
-        ("- first", "* first"),
-        ("  - second", "** second"),
-        ("1. step", ". step"),
-        ("Brass hinge | 4.20 | 12", "|Brass hinge"),
-        ("On request | On request | 3", "2+|On request |3"),
-        ("Colour | a/b", "|Colour | a\\|b"),
-    ):
-        assert lines[own.index(written)] == shown
+    assert {written: lines[own.index(written)] for written in SHOWN} == SHOWN
     first, _ = find_tables(source.text)
     assert first.columns == ("Item", "Price", "Stock")
     assert [row.cells[1] for row in first.rows] == ["4.20", "On request"]
@@ -91,15 +75,13 @@ UNCLOSED = ["Tide.\n\n|===\n|a |b", "Tide.\n\n|===\n|===", "Tide.\n----\nx", "Ti
 
 
 @pytest.mark.parametrize("text", UNCLOSED)
-def test_what_is_never_closed_ends_with_the_file(tmp_path, text):
-    path = tmp_path / "guide.asciidoc"
-    path.write_text(text)
-    assert len(extract_text(path).text.split("\n")) == len(text.split("\n"))
+def test_what_is_never_closed_ends_with_the_file(read_file, text):
+    assert len(read_file("guide.asciidoc", text).text.split("\n")) == len(text.split("\n"))
 
 
-def test_no_row_is_lost_where_several_stand_on_one_line(tmp_path):
-    for text in ('[cols="2"]\n|===\n|a |b |c |d\n|e |f\n|===\n', '[cols="1,1"]\n|===\n|a |b |c |d\n|===\n'):
-        file = tmp_path / "rows.adoc"
-        file.write_text(text, encoding="utf-8")
-        read = extract_text(file).text
-        assert all(cell in read for cell in text if cell in "abcdef" and f"|{cell}" in text)
+@pytest.mark.parametrize(
+    "text", ['[cols="2"]\n|===\n|a |b |c |d\n|e |f\n|===\n', '[cols="1,1"]\n|===\n|a |b |c |d\n|===\n']
+)
+def test_no_row_is_lost_where_several_stand_on_one_line(read_file, text):
+    read = read_file("rows.adoc", text).text
+    assert all(cell in read for cell in "abcdef" if f"|{cell}" in text)

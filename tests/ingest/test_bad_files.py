@@ -13,7 +13,7 @@ from adaptive_rag import AdaptiveRAG, Index
 from adaptive_rag.errors import AdaptiveRAGWarning, IndexingError
 from adaptive_rag.graph.indexing import build_indexing_graph
 from adaptive_rag.index import IndexReport
-from adaptive_rag.ingest import Failure, SourceFile, SourceText, extract_text, process, read_source
+from adaptive_rag.ingest import Failure, SourceFile, SourceText, process, read_source
 from adaptive_rag.ingest.allowance import Bounds
 from adaptive_rag.ingest.documents import printable
 from adaptive_rag.ingest.loaders import LOADERS, Loader
@@ -29,6 +29,7 @@ GOOD = {
     "wall.md": "# The wall\n\nThe sea wall of Saltmere is 2,340 metres long.\n",
     "siren.html": "<h1>The siren</h1><p>The siren sounds for three minutes at warning level three.</p>",
 }
+# What a reader of the line has no use for: how a library of ours puts it.
 # What a reader of the line has no use for: how a library of ours puts it.
 GIBBERISH = re.compile(r"Traceback|\b0x|object at|<\w|Errno|\bcode=|XML_|codec|NoneType|\bNone\b|/tmp/|\\n")
 # The endless ones shall not take 15 s each. Others may be given up as well where the machine is busy.
@@ -77,22 +78,19 @@ def test_bad_files_in_one_folder_cost_their_lines_and_the_good_ones_are_indexed(
     monkeypatch.chdir(tmp_path)
     docs = tmp_path / "docs"
     docs.mkdir()
-    made = make_bad_files(docs, list(BAD_FILES)[::6])  # each alone is read above
+    made = make_bad_files(docs, list(BAD_FILES)[::12])  # each alone is read above
     for name, text in GOOD.items():
         (docs / name).write_text(text)
     report = Index.build("docs", "kb", embeddings=CheapEmbeddings(), sentence_vectors=False)
     for failure in report.failed:
         check_line(failure)
     named = [failure.source for failure in report.failed]
-    assert len(named) == len(set(named))
+    assert len(named) == len(set(named)) and not set(named) & set(report.sources)
     folders = {printable(f"docs/{path.name}") for path in made if path.is_dir()}
-    assert {*named, *report.sources} | folders == {
-        printable(f"docs/{name}") for name in [*GOOD, *(path.name for path in made)]
-    }
-    assert not set(named) & set(report.sources)
+    files = {printable(f"docs/{name}") for name in [*GOOD, *(path.name for path in made)]}
+    assert {*named, *report.sources} | folders == files
     assert {f"docs/{name}" for name in GOOD} <= set(report.sources)
-    index = Index.open("kb", embeddings=CheapEmbeddings())
-    [found] = index.search(["How long is the sea wall of Saltmere?"], limit=3)
+    [found] = Index.open("kb", embeddings=CheapEmbeddings()).search([QUESTION], limit=3)
     assert "2,340 metres" in "".join(chunk["text"] for chunk in found)
 
 
@@ -108,26 +106,24 @@ def test_a_file_that_unpacks_takes_bounded_memory(name, tmp_path):
     assert outcome.megabytes < 0.6 * MAX_MEGABYTES and outcome.seconds < MAX_SECONDS
 
 
+BAD = ["a.crash", "damaged stream.docx", "a link to nothing.pdf"]
+QUESTION = "How long is the sea wall of Saltmere?"
+
+
 @pytest.fixture
 def docs(tmp_path, monkeypatch):
     """A folder with three good documents and three bad ones, of which the first ends the process."""
-    (tmp_path / "crashing.py").write_text(
-        "import ctypes\ndef load(path, builder):\n    ctypes.string_at(0)\n"
-    )
+    crash = "import ctypes\ndef load(path, builder):\n    ctypes.string_at(0)\n"
+    (tmp_path / "crashing.py").write_text(crash)
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setitem(LOADERS, "crashing", Loader((".crash",), "crashing:load"))
     monkeypatch.chdir(tmp_path)
     folder = tmp_path / "docs"
     folder.mkdir()
-    (folder / "a.crash").write_text("tide")
-    make_bad_files(folder, ["damaged stream.docx", "a link to nothing.pdf"])
-    for name, text in GOOD.items():
+    make_bad_files(folder, BAD[1:])
+    for name, text in {**GOOD, "a.crash": "tide"}.items():
         (folder / name).write_text(text)
     return folder
-
-
-BAD = ["a.crash", "damaged stream.docx", "a link to nothing.pdf"]
-QUESTION = "How long is the sea wall of Saltmere?"
 
 
 def test_index_names_each_bad_file_in_a_line_and_exits_with_1(run, docs):  # noqa: F811
@@ -137,7 +133,6 @@ def test_index_names_each_bad_file_in_a_line_and_exits_with_1(run, docs):  # noq
     assert len(lines) == 3 and all(line.startswith("Skipped: ") for line in lines)
     assert all(sum(f"docs/{name} " in line for line in lines) == 1 for name in BAD)
     assert "3 added, 3 not readable" in result.stdout
-    assert "exit" in run("index", "--help").stdout
     again = run("index", docs, "--json")
     assert again.exit_code == 1
     report = json.loads(again.stdout)
@@ -157,12 +152,6 @@ def test_the_indexing_graph_reports_them(docs):
     output = graph.invoke({"paths": [str(docs)]}, context={"index": "kb"})
     assert {Path(failure["source"]).name for failure in output["report"]["failed"]} == set(BAD)
     assert output["report"]["added"] == 3
-
-
-def test_extract_text_raises_for_the_file_and_goes_on(docs):
-    with pytest.raises(IndexingError, match=r"a\.crash made the process that read it crash"):
-        extract_text(docs / "a.crash")
-    assert "2,340" in extract_text(docs / "wall.md").text
 
 
 def test_bad_files_alone_are_all_named_in_the_error(docs):
@@ -202,10 +191,7 @@ def test_a_folder_that_cannot_be_listed_costs_a_line_and_keeps_what_was_read(doc
 
     refuse("scandir")
     if not isinstance(error, PermissionError):
-        # of a folder on a mount that is gone nothing can be asked
-        refuse("stat")
+        refuse("stat")  # of a folder on a mount that is gone nothing can be asked
     after = Index.build(docs, "kb", sentence_vectors=False)
-    assert [str(failure) for failure in after.failed if "inner" in failure.source] == [
-        f"docs/inner is a folder that cannot be {said}"
-    ]
+    assert list(map(str, after.failed)) == [f"docs/inner is a folder that cannot be {said}"]
     assert (after.removed, after.total_chunks) == (0, before.total_chunks)

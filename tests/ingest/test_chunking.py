@@ -24,14 +24,22 @@ def source_of(*paragraphs, name="a.txt"):
     return builder.build(name, "hash")
 
 
+@pytest.fixture(scope="module")
+def limit():
+    """What the model of the package reads at most."""
+    return limit_of(load_minilm(), 1000)
+
+
 @pytest.mark.parametrize(("size", "overlap"), [(1000, 200), (300, 0), (200, 100), (60, 30), (50, 0)])
 def test_chunks_keep_the_size_the_spans_and_every_sentence(size, overlap):
     source = source_of(" ".join(SENTENCES[:30]), " ".join(SENTENCES[30:]), "x" * 500)
-    covered = set()
-    for chunk in checked_chunks(source, size=size, overlap=overlap):
+    chunks, covered = checked_chunks(source, size=size, overlap=overlap), set()
+    for chunk in chunks:
         assert len(chunk["text"]) <= size
         covered.update(range(chunk["start"], chunk["end"]))
     assert all(at in covered for at, char in enumerate(source.text) if not char.isspace())
+    if not overlap:
+        assert all(before["end"] <= after["start"] for before, after in pairwise(chunks))
 
 
 def test_the_overlap_is_made_of_whole_sentences():
@@ -43,11 +51,6 @@ def test_the_overlap_is_made_of_whole_sentences():
     assert all(chunk["start"] in starts for chunk in chunks)
 
 
-def test_without_overlap_no_character_is_repeated():
-    chunks = list(split(source_of(" ".join(SENTENCES)), size=500, overlap=0))
-    assert all(before["end"] <= after["start"] for before, after in pairwise(chunks))
-
-
 def test_a_chunk_ends_with_its_paragraph_when_it_is_full_enough():
     first, second = " ".join(SENTENCES[:16]), " ".join(SENTENCES[16:32])
     chunks = list(split(source_of(first, second), size=1000, overlap=0))
@@ -55,14 +58,11 @@ def test_a_chunk_ends_with_its_paragraph_when_it_is_full_enough():
 
 
 def test_a_heading_goes_with_what_it_heads_and_names_the_section(read_file):
-    first, second = split(
-        read_file("a.md", f"# One\n\n{' '.join(SENTENCES[:17])}\n\n# Two\n\n{' '.join(SENTENCES[17:30])}\n")
-    )
-    assert first["section"] == "One"
-    assert not first["text"].endswith("# Two")
+    text = f"# One\n\n{' '.join(SENTENCES[:17])}\n\n# Two\n\n{' '.join(SENTENCES[17:30])}\n"
+    first, second = split(read_file("a.md", text))
+    assert first["section"] == "One" and not first["text"].endswith("# Two")
     # what is repeated from the section before does not give the second chunk its name
-    assert "# Two" in second["text"]
-    assert second["section"] == "Two"
+    assert "# Two" in second["text"] and second["section"] == "Two"
 
 
 def test_a_sentence_longer_than_a_chunk_is_cut_between_words():
@@ -94,40 +94,29 @@ def test_sizes_that_cannot_work_are_refused_before_anything_is_cut(size, overlap
 HEAVY = {
     "Chinese": "青石桥建于一八三四年，全长五十六米，桥面用当地的石头铺成。" * 60,
     "Chinese without marks": "青石桥建于一八三四年全长五十六米" * 90,
-    "numbers": "\n".join(
-        f"| {year} | " + " | ".join(f"{year / 7:.3f}" for _ in range(9)) + " |" for year in range(90)
-    ),
+    "numbers": "\n".join(f"| {year} | {f'{year / 7:.3f} | ' * 9}" for year in range(90)),
     "rules": "\n\n".join(f"Point {number}.\n{'=' * 300}\nIt holds." for number in range(12)),
     "one word": "".join(map(str, range(2000))),
-    "code": "\n".join(
-        f'    "{number:x}": lambda x: x[{number}](*args, **{{"k{number}": -1}}),' for number in range(99)
-    ),
+    "code": "\n".join(f'    "{at:x}": lambda x: x[{at}](*args, **{{"k{at}": -1}}),' for at in range(99)),
     "Russian": "Маяк в деревне Луговое построен в старину, его высота составляет двадцать метров. " * 30,
 }
 
 
 @pytest.mark.parametrize("name", HEAVY)
-def test_no_chunk_is_longer_than_the_model_reads_and_nothing_is_left_out(name):
-    model = load_minilm()
-    limit = limit_of(model, 1000)
+def test_no_chunk_is_longer_than_the_model_reads_and_nothing_is_left_out(name, limit):
     source = source_of(HEAVY[name])
     chunks = list(split(source, limit=limit))
     tokenizer = load_tokenizer(Path(onnx.__file__).parent / "minilm" / "tokenizer.json", 10**6)
-    assert max(len(tokenizer.encode(text_to_embed(chunk, limit)).ids) for chunk in chunks) <= model.max_tokens
+    lengths = [len(tokenizer.encode(text_to_embed(chunk, limit)).ids) for chunk in chunks]
+    assert max(lengths) <= load_minilm().max_tokens
     covered = {at for chunk in chunks for at in range(chunk["start"], chunk["end"])}
     assert all(at in covered for at, char in enumerate(source.text) if char.isalnum())
-    assert all(
-        0 <= one["end"] - two["start"] <= 200 for one, two in pairwise(chunks) if one["end"] > two["start"]
-    )
+    assert all(one["end"] - two["start"] <= 200 for one, two in pairwise(chunks))
 
 
-def test_the_size_still_bounds_what_the_model_would_read():
+def test_the_size_still_bounds_what_the_model_would_read(limit):
     source = source_of(" ".join(SENTENCES))
-    ids = [
-        [chunk["id"] for chunk in split(source, size=400, **more)]
-        for more in ({}, {"limit": limit_of(load_minilm(), 1000)})
-    ]
-    assert ids[0] == ids[1]
+    assert list(split(source, size=400)) == list(split(source, size=400, limit=limit))
 
 
 def test_an_item_and_a_row_of_several_sentences_stay_whole():
@@ -141,25 +130,23 @@ def test_an_item_and_a_row_of_several_sentences_stay_whole():
 
 
 def test_what_no_chunk_holds_is_cut_after_a_sentence_and_a_note_says_so():
-    item, notes = "- " + "It must be dry and clean. " * 60, []
+    item, notes, none = "- " + "It must be dry and clean. " * 60, [], []
     chunks = list(split(source_of("Short.", item, "word " * 300), notes=notes))
     assert all(chunk["text"].endswith(("clean.", "word")) for chunk in chunks)
     assert notes == ["2 sentences, table rows or list items are longer than a chunk and were cut"]
-    unbroken: list[str] = []
-    list(split(source_of(" ".join(SENTENCES)), notes=unbroken))
-    assert unbroken == []
+    list(split(source_of(" ".join(SENTENCES)), notes=none))
+    assert none == []
 
 
 def test_what_announces_a_list_goes_with_it():
     items = "\n".join(f"- Bring the paper with number {number}, signed and dated." for number in range(9))
     before = " ".join(SENTENCES[:13])
-    source = source_of(before, "Bring these papers:", items)
-    chunks = list(split(source, size=len(before) + 30, overlap=0))
-    assert chunks[1]["text"].startswith("Bring these papers:")
+    _, second, *_ = split(source_of(before, "Bring these papers:", items), size=len(before) + 30, overlap=0)
+    assert second["text"].startswith("Bring these papers:")
 
 
 @pytest.mark.parametrize("in_a_record", [False, True])
-def test_a_later_chunk_of_a_table_is_embedded_with_its_headings_and_columns(in_a_record):
+def test_a_later_chunk_of_a_table_is_embedded_with_its_headings_and_columns(in_a_record, limit):
     builder, part = TextBuilder(), TextBuilder()
     rows = [f"| Hinge {number} | £{number}.20 | {number} days |" for number in range(60)]
     part.add_paragraph("Prices", level=1)
@@ -167,35 +154,27 @@ def test_a_later_chunk_of_a_table_is_embedded_with_its_headings_and_columns(in_a
     part.add_paragraph("\n".join(["| Item | Price | Lead time |", "|---|---|---|", *rows]))
     if in_a_record:
         builder.add_part(part, "Book", 1, {})
-    limit = limit_of(load_minilm(), 1000)
     first, *later = split((builder if in_a_record else part).build("a.md", "hash"), limit=limit)
-    assert "columns" not in first["metadata"]
-    assert len(later) > 2
+    assert "columns" not in first["metadata"] and len(later) > 2
     for chunk in later:
         assert chunk["metadata"]["columns"] == ["Item", "Price", "Lead time"]
         above = text_to_embed(chunk, limit).removesuffix(chunk["text"])
         assert above.startswith("Marlow | ") and above.endswith("Item | Price | Lead time\n")
 
 
-def test_long_headings_leave_room_for_the_text():
+def test_long_headings_leave_room_for_the_text(limit):
     builder = TextBuilder()
     for level, name in enumerate(("Alpha", "Beta", "Gamma", "Delta"), start=1):
         builder.add_paragraph(f"{name} " + "警报" * 50, level=level)
         builder.add_paragraph(" ".join(SENTENCES))
-    limit = limit_of(load_minilm(), 1000)
-    last = list(split(builder.build("a.md", "hash"), limit=limit))[-1]
+    *_, last = split(builder.build("a.md", "hash"), limit=limit)
     above = text_to_embed(last, limit).removesuffix(last["text"])
     assert 0 < limit.count(above) <= limit.most / 3
 
 
-def test_a_table_of_a_header_alone_is_text():
-    [chunk] = split(source_of("| Item | Price |\n|---|---|"))
-    assert "columns" not in chunk["metadata"]
-
-
-def test_a_passage_that_was_judged_stays_one_chunk():
+def test_a_passage_that_was_judged_stays_one_chunk(limit):
     source = replace(source_of("青石桥全长五十六米。" * 200), whole=True)
-    assert len(list(split(source, size=10**6, overlap=0, limit=limit_of(load_minilm(), 1000)))) == 1
+    assert len(list(split(source, size=10**6, overlap=0, limit=limit))) == 1
 
 
 def test_metadata_that_many_chunks_repeat_are_cut():

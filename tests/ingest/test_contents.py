@@ -1,3 +1,5 @@
+import pytest
+
 from tests.ingest.made_ole import make_doc, make_ole, make_ppt, make_xls, ppt_text
 from tests.ingest.made_pdf import Text, make_pdf
 
@@ -9,15 +11,18 @@ def test_an_older_document_under_a_new_name_is_read(read_file):
     assert "Item: Hook" in read_file("a.xlsx", workbook).text
 
 
-def test_rich_text_a_page_a_mail_like_page_and_plain_text_are_read_as_doc(read_file):
-    assert read_file("a.doc", rb"{\rtf1\ansi Shut the gate.\par}").text == "Shut the gate."
-    assert (
-        read_file("b.doc", b"<html><body><p>Shut the gate.</p></body></html>").text.strip()
-        == "Shut the gate."
-    )
-    page = b"MIME-Version: 1.0\nContent-Type: text/html\n\n<p>Shut the gate.</p>"
-    assert read_file("c.doc", page).text.strip() == "Shut the gate."
-    assert read_file("d.doc", "Schließ das Tor.".encode()).text == "Schließ das Tor."
+@pytest.mark.parametrize(
+    ("content", "text"),
+    [
+        (rb"{\rtf1\ansi Shut the gate.\par}", "Shut the gate."),
+        (b"<html><body><p>Shut the gate.</p></body></html>", "Shut the gate."),
+        (b"MIME-Version: 1.0\nContent-Type: text/html\n\n<p>Shut the gate.</p>", "Shut the gate."),
+        ("Schließ das Tor.".encode(), "Schließ das Tor."),
+    ],
+    ids=["rich text", "a page", "a page like a mail", "plain text"],
+)
+def test_what_is_named_a_word_document_is_read_as_what_it_is(read_file, content, text):
+    assert read_file("a.doc", content).text.strip() == text
 
 
 def test_a_page_that_is_named_a_pdf_is_read_and_lines_before_a_pdf_make_it_no_mail(read_file, tmp_path):

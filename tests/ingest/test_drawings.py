@@ -17,9 +17,6 @@ def points(*values):
 def test_a_chart_is_its_title_and_a_table_with_numbers_as_it_shows_them():
     part = chart("Loans", {"2024": [0.123, 0.5], "2025": [0.25, ""]}, ["Spring", "Autumn"], code="0%")
     assert read(part) == ["Loans", "– | 2024 | 2025\nSpring | 12% | 25%\nAutumn | 50% | –"]
-
-
-def test_a_chart_without_categories_counts_them():
     assert read(chart("Loans", {"2024": [3, 4]}, [])) == ["Loans", "– | 2024\n1 | 3\n2 | 4"]
 
 

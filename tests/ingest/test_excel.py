@@ -13,7 +13,21 @@ from adaptive_rag import AdaptiveRAG
 from adaptive_rag.ingest import extract_text, split
 from adaptive_rag.ingest.number_formats import show_number
 from adaptive_rag.ingest.sheet_blocks import is_number
-from tests.ingest.made_office import MC, A, C, R, add_parts, change_parts, chart, diagram
+from tests.ingest.grids import values_of
+from tests.ingest.made_office import (
+    DGM,
+    MC,
+    XDR,
+    A,
+    C,
+    M,
+    R,
+    add_parts,
+    change_parts,
+    chart,
+    diagram,
+    make_book,
+)
 from tests.ingest.spans import checked_chunks, texts
 
 
@@ -33,296 +47,239 @@ def read(tmp_path, book):
     return save_and_read
 
 
-def fill(sheet, *rows, at=1):
-    for number, row in enumerate(rows, start=at):
+def fill(sheet, rows, at=1):
+    """Fill a sheet with rows, given as text or as values."""
+    for number, row in enumerate(values_of(rows) if isinstance(rows, str) else rows, start=at):
         for column, value in enumerate(row, start=1):
             sheet.cell(number, column, value)
 
 
+def records_of(source):
+    """Return the text of each record in one line."""
+    return [text.replace("\n", "; ") for text in texts(source)]
+
+
 def test_a_row_has_the_names_of_its_columns_and_what_is_around_the_table_is_text(book, read):
-    sheet = book.active
-    sheet.title = "Stock"
-    fill(
-        sheet, ["Stock in March"], [], ["Item", "Price", "Shelf"], ["Hinge", 4.2, "A3"], ["Dowel", None, "B1"]
-    )
-    fill(sheet, ["Prices hold until June."], ["Ask Mrs Adair."], at=7)
-    sheet.merge_cells("A1:C1")
+    book.active.title = "Stock"
+    fill(book.active, "Stock in March\n–\nItem | Price | Shelf\nHinge | 4.2 | A3\nDowel | – | B1\n–")
+    fill(book.active, "Prices hold until June.\nAsk Mrs Adair.", at=7)
+    book.active.merge_cells("A1:C1")
     source = read()
-    assert texts(source) == [
+    assert records_of(source) == [
         "Stock in March",
-        "Item: Hinge\nPrice: 4.2\nShelf: A3\nTable: Stock in March",
-        "Item: Dowel\nShelf: B1\nTable: Stock in March",
-        "Prices hold until June.\nAsk Mrs Adair.",
+        "Item: Hinge; Price: 4.2; Shelf: A3; Table: Stock in March",
+        "Item: Dowel; Shelf: B1; Table: Stock in March",
+        "Prices hold until June.; Ask Mrs Adair.",
     ]
     chunks = checked_chunks(source)
     known = [(chunk["section"], chunk["metadata"]["sheet"], chunk["metadata"]["row"]) for chunk in chunks]
     assert known == [("Stock", "Stock", row) for row in (1, 4, 5, 7)]
 
 
+ROWS = {
+    "merged cells hold for all that they cover": (
+        "Region | 2023 | – | 2024\n– | Sales | Cost | Sales\nNorth | 1 | 2 | 3\n– | 4 | 5 | 6",
+        [
+            "Region: North; 2023 Sales: 1; 2023 Cost: 2; 2024 Sales: 3",
+            "Region: North; 2023 Sales: 4; 2023 Cost: 5; 2024 Sales: 6",
+        ],
+        "A1:A2 B1:C1 A3:A4",
+    ),
+    "a line over some rows is the group of those rows": (
+        "Dish | Price\nDrinks\nTea | 2\nFood\nScone | 3\nCake | 4",
+        [
+            "Dish: Tea; Price: 2; Group: Drinks",
+            "Dish: Scone; Price: 3; Group: Food",
+            "Dish: Cake; Price: 4; Group: Food",
+        ],
+    ),
+    "an item of which nothing is known is no group": (
+        "Dish | Price\nTea | 2\nScone\nCake | 4",
+        ["Dish: Tea; Price: 2", "Dish: Scone", "Dish: Cake; Price: 4"],
+    ),
+    "a row of equal texts is no group and a merged line is one": (
+        "English | German | French\nCat | Katze | chat\nHotel | Hotel | Hotel\n"
+        "House | Haus | maison\nColours\nRed | Rot | rouge",
+        [
+            "English: Cat; German: Katze; French: chat",
+            "English: Hotel; German: Hotel; French: Hotel",
+            "English: House; German: Haus; French: maison",
+            "English: Red; German: Rot; French: rouge; Group: Colours",
+        ],
+        "A5:C5",
+    ),
+    "a run of lines is items where it is too long or ends the table": (
+        "Item | Price | Stock\nBolt | 4.2 | 12\nNut\nWasher\nScrew\nHook\nPin | 3.1 | 5\nCap\nCup",
+        [
+            "Item: Bolt; Price: 4.2; Stock: 12",
+            *(f"Item: {name}" for name in ("Nut", "Washer", "Screw", "Hook")),
+            *("Item: Pin; Price: 3.1; Stock: 5", "Item: Cap", "Item: Cup"),
+        ],
+    ),
+    "no name of a group is lost where many stand within each other": (
+        "Item | Price\nNorth\nLeeds\nBolt | 4.2\nEast\nShop\nTill\nPin | 3.1",
+        [
+            "Item: Bolt; Price: 4.2; Group: North > Leeds",
+            "Item: Pin; Price: 3.1; Group: North > East > Shop > Till",
+        ],
+    ),
+    "groups of a balance sheet stand within each other": (
+        "– | 2023 | 2022\nASSETS\nCurrent assets\nCash | 5 | 4\nFixed assets\nLand | 7 | 7\nLIABILITIES\n"
+        "Loans | 9 | 8\n–\nEquity\nShares | 3 | 3",
+        [
+            "column 1: Cash; 2023: 5; 2022: 4; Group: ASSETS > Current assets",
+            "column 1: Land; 2023: 7; 2022: 7; Group: ASSETS > Fixed assets",
+            "column 1: Loans; 2023: 9; 2022: 8; Group: LIABILITIES",
+            "column 1: Shares; 2023: 3; 2022: 3; Group: Equity",
+        ],
+    ),
+    "a table goes on after a blank row and a form is read as lines": (
+        "Item | Price | Shelf\nHinge | 3 | A1\n–\nDowel | 1 | B2\n–\nSupplier | Acme\nContact | Mrs Adair",
+        [
+            "Item: Hinge; Price: 3; Shelf: A1",
+            "Item: Dowel; Price: 1; Shelf: B2",
+            "Supplier | Acme; Contact | Mrs Adair",
+        ],
+    ),
+    "a table goes on after a blank row where a column begins to be filled": (
+        "Item | Price | Stock | Note\nBolt | 4.2 | 12\n–\nScrew | 2.5 | 7 | sold out",
+        ["Item: Bolt; Price: 4.2; Stock: 12", "Item: Screw; Price: 2.5; Stock: 7; Note: sold out"],
+    ),
+    "a header may have several rows and a unit": (
+        "Income statement\nin EUR million\n– | 2023 | – | 2022\nItem | Q1 | Q2 | Q1\n– | EUR | EUR | USD\n"
+        "Revenue | 10 | 11 | 9\nCost | 4 | 5 | 3\n* before restatement",
+        [
+            "Income statement; in EUR million",
+            *(
+                f"Item: {item}; 2023 Q1 EUR: {one}; 2023 Q2 EUR: {two}; 2022 Q1 USD: {three}; "
+                "Table: Income statement, in EUR million"
+                for item, one, two, three in (("Revenue", 10, 11, 9), ("Cost", 4, 5, 3))
+            ),
+            "* before restatement",
+        ],
+    ),
+    "a header may stand above a blank row": (
+        "In millions | – | – | January to June\n– | Sales | Profit | Costs\n–\n"
+        "Zone A | 12 | 3 | 9\nZone B | 10 | 2 | 8",
+        [
+            f"In millions: Zone {zone}; January to June Sales: {sales}; January to June Profit: {profit}; "
+            f"January to June Costs: {costs}"
+            for zone, sales, profit, costs in [("A", 12, 3, 9), ("B", 10, 2, 8)]
+        ],
+    ),
+    "a merged line over the names is the title of the table": (
+        "Exports by country | – | – | Notes\nCountry | Tons | Value\n"
+        "Peru | 12 | 40 | estimated\nChile | 9 | 31 | exact",
+        [
+            "Country: Peru; Tons: 12; Value: 40; Notes: estimated; Table: Exports by country",
+            "Country: Chile; Tons: 9; Value: 31; Notes: exact; Table: Exports by country",
+        ],
+        "A1:C1",
+    ),
+    "a blank column inside a table is a gap": (
+        "Item | – | 2023 | % | – | 2022 | %\nCash | – | 5 | 50 | – | 4 | 40\nLand | – | 5 | 50 | – | 6 | 60",
+        ["Item: Cash; 2023: 5; %: 50; 2022: 4; % (5): 40", "Item: Land; 2023: 5; %: 50; 2022: 6; % (5): 60"],
+    ),
+    "another table may begin right below one": (
+        "Item | 2023 | 2022\nCash | 5 | 4\nBy town\nTown | People | Area\n"
+        "Leeds | 800 | 550\nYork | 200 | 270",
+        [
+            "Item: Cash; 2023: 5; 2022: 4",
+            "By town",
+            "Town: Leeds; People: 800; Area: 550; Table: By town",
+            "Town: York; People: 200; Area: 270; Table: By town",
+        ],
+    ),
+    "tables side by side or set off below are read apart": (
+        "Item | Price | – | Town | People\nHinge | 3 | – | Leeds | 800\n"
+        "Dowel | 1 | – | York | 200\nNail | 2\n"
+        + "".join(f"{'– | ' * 6}{cells}\n" for cells in ("Gate | Opens", "North | 9", "South | 8")),
+        [
+            *("Item: Hinge; Price: 3", "Item: Dowel; Price: 1", "Item: Nail; Price: 2"),
+            *("Town: Leeds; People: 800", "Town: York; People: 200"),
+            *("Gate: North; Opens: 9", "Gate: South; Opens: 8"),
+        ],
+    ),
+    "characters that a workbook escapes are read": (
+        [["Call first_x000D_\nthen come", "a_x005F_x000D_", "a_xD83D_", "a_x0000_b"]],
+        ["Call first then come | a_x000D_ | a_xD83D_ | ab"],
+    ),
+}
+
+
+@pytest.mark.parametrize("what", ROWS)
+def test_rows_are_read_as_a_person_reads_the_sheet(book, read, what):
+    rows, found, *merged = ROWS[what]
+    fill(book.active, rows)
+    for area in " ".join(merged).split():
+        book.active.merge_cells(area)
+    assert records_of(read()) == found
+
+
 def test_rows_of_several_sheets_name_their_sheet(book, read):
     book.active.title = "Leeds"
-    for sheet in (book.active, book.create_sheet("York"), book.create_sheet("Empty")):
-        if sheet.title != "Empty":
-            fill(sheet, ["Item", "Price"], ["Hinge", 3])
-    assert texts(read()) == [f"Item: Hinge\nPrice: 3\nSheet: {name}" for name in ("Leeds", "York")]
+    book.create_sheet("Empty")
+    for sheet in (book.active, book.create_sheet("York")):
+        fill(sheet, "Item | Price\nHinge | 3")
+    assert records_of(read()) == [f"Item: Hinge; Price: 3; Sheet: {name}" for name in ("Leeds", "York")]
 
 
-def test_what_is_hidden_is_left_out_and_named(book, read):
-    sheet = book.active
-    sheet.title = "Stock"
-    fill(sheet, ["Item", "Cost", "Price"], ["Hinge", 1, 3])
-    sheet.column_dimensions["B"].hidden = True
-    hidden = book.create_sheet("Salaries")
-    fill(hidden, ["Mrs Adair", 40_000])
-    hidden.sheet_state = "veryHidden"
-    source = read()
-    assert source.text == "Item: Hinge\nPrice: 3"
-    assert source.notes == ("hidden sheets, columns and rows were left out: columns of Stock, Salaries",)
-
-
-def test_hidden_rows_are_left_out_and_filtered_or_folded_ones_read(book, read):
-    for name in ("Stock", "Filtered", "Folded"):
-        sheet = book.active if name == "Stock" else book.create_sheet(name)
-        sheet.title = name
-        fill(sheet, ["Item", "Price"], ["Hinge", 3], ["Secret", 1])
-        sheet.row_dimensions[3].hidden = True
+def test_what_is_hidden_is_left_out_and_named_and_what_is_filtered_or_folded_is_read(book, read):
+    book.active.title = "Stock"
+    fill(book.active, "Item | Cost | Price\nHinge | 1 | 3")
+    book.active.column_dimensions["B"].hidden = True
+    for name in ("Rows", "Filtered", "Folded"):
+        fill(book.create_sheet(name), "Item | Price\nHinge | 3\nSecret | 1")
+        book[name].row_dimensions[3].hidden = True
     book["Filtered"].auto_filter.ref = "A1:B3"
     book["Filtered"].auto_filter.add_filter_column(0, ["Hinge"])
     book["Folded"].row_dimensions[3].outlineLevel = 1
+    fill(book.create_sheet("Salaries"), "Mrs Adair | 40000")
+    book["Salaries"].sheet_state = "veryHidden"
     source = read()
-    found = [text.rpartition(" ")[2] for text in texts(source) if "Secret" in text]
-    assert found == ["Filtered", "Folded"]
-    assert source.notes == ("hidden sheets, columns and rows were left out: rows of Stock",)
+    records = records_of(source)
+    assert records[0] == "Item: Hinge; Price: 3; Sheet: Stock" and "Adair" not in source.text
+    assert [text.rpartition(" ")[2] for text in records if "Secret" in text] == ["Filtered", "Folded"]
+    left_out = "hidden sheets, columns and rows were left out: columns of Stock, rows of Rows, Salaries"
+    assert source.notes == (left_out,)
 
 
-def test_charts_and_comments_are_named_and_the_text_of_boxes_is_read(tmp_path, book):
-    sheet = book.active
-    fill(sheet, ["Item", "Price"], ["Hinge", 3], ["Dowel", 1])
-    sheet["A2"].comment = Comment("too dear", "Mr Bell")
-    sheet.add_chart(BarChart(), "D2")
-    book.save(tmp_path / "a.xlsx")
-    box = (
-        '<sp xmlns="http://schemas.openxmlformats.org/drawingml/2006/spreadsheetDrawing"'
-        ' xmlns:a="http://schemas.openxmlformats.org/drawingml/2006/main"><txBody>'
-        "<a:p><a:r><a:t>Prices hold </a:t></a:r><a:r><a:t>until June</a:t></a:r></a:p></txBody></sp>"
-    )
-
-    def add_box(name, data):
-        start, end, tag = data.rpartition(b"</")
-        return start + box.encode() + end + tag if name.startswith("xl/drawings/drawing") else data
-
-    change_parts(tmp_path / "a.xlsx", add_box)
-    source = extract_text(tmp_path / "a.xlsx")
-    assert texts(source)[-1] == "Prices hold until June"
-    assert source.notes == ("1 chart was left out", "1 comment was left out")
-
-
-def test_merged_cells_hold_for_all_that_they_cover(book, read):
-    fill(
-        book.active,
-        ["Region", "2023", None, "2024"],
-        [None, "Sales", "Cost", "Sales"],
-        ["North", 1, 2, 3],
-        [None, 4, 5, 6],
-    )
-    for area in ("A1:A2", "B1:C1", "A3:A4"):
-        book.active.merge_cells(area)
-    assert texts(read()) == [
-        "Region: North\n2023 Sales: 1\n2023 Cost: 2\n2024 Sales: 3",
-        "Region: North\n2023 Sales: 4\n2023 Cost: 5\n2024 Sales: 6",
-    ]
-
-
-def test_a_line_over_some_rows_is_the_group_of_those_rows(book, read):
-    fill(book.active, ["Dish", "Price"], ["Drinks"], ["Tea", 2], ["Food"], ["Scone", 3], ["Cake", 4])
-    assert texts(read()) == [
-        "Dish: Tea\nPrice: 2\nGroup: Drinks",
-        "Dish: Scone\nPrice: 3\nGroup: Food",
-        "Dish: Cake\nPrice: 4\nGroup: Food",
-    ]
-
-
-def test_an_item_of_which_nothing_is_known_is_no_group(book, read):
-    fill(book.active, ["Dish", "Price"], ["Tea", 2], ["Scone"], ["Cake", 4])
-    assert texts(read()) == ["Dish: Tea\nPrice: 2", "Dish: Scone", "Dish: Cake\nPrice: 4"]
-
-
-def test_a_row_of_equal_texts_is_a_row_and_no_group(book, read):
-    fill(book.active, ["English", "German", "French"], ["Cat", "Katze", "chat"], ["Hotel"] * 3)
-    fill(book.active, ["House", "Haus", "maison"], ["Colours"], ["Red", "Rot", "rouge"], at=4)
-    book.active.merge_cells("A5:C5")
-    assert texts(read()) == [
-        "English: Cat\nGerman: Katze\nFrench: chat",
-        "English: Hotel\nGerman: Hotel\nFrench: Hotel",
-        "English: House\nGerman: Haus\nFrench: maison",
-        "English: Red\nGerman: Rot\nFrench: rouge\nGroup: Colours",
-    ]
-
-
-def test_the_number_of_a_note_is_no_part_of_a_figure(book, read):
+def test_comments_are_named_the_number_of_a_note_kept_apart_and_white_letters_read(book, read):
     note = TextBlock(InlineFont(vertAlign="superscript"), "1")
-    fill(book.active, ["Town", CellRichText("2023", note)], ["Leeds", CellRichText("1,234", note)])
-    fill(book.active, ["York", 56], at=3)
-    assert texts(read()) == ["Town: Leeds\n2023¹: 1,234¹", "Town: York\n2023¹: 56"]
-
-
-def test_a_run_of_lines_is_items_where_it_is_too_long_or_ends_the_table(book, read):
-    names = [[name] for name in ("Nut", "Washer", "Screw", "Hook")]
-    fill(
-        book.active, ["Item", "Price", "Stock"], ["Bolt", 4.2, 12], *names, ["Pin", 3.1, 5], ["Cap"], ["Cup"]
-    )
-    items = [text.partition("\n")[0].removeprefix("Item: ") for text in texts(read())]
-    assert items == ["Bolt", "Nut", "Washer", "Screw", "Hook", "Pin", "Cap", "Cup"]
-    assert "Group" not in read().text
-
-
-def test_no_name_of_a_group_is_lost_where_many_stand_within_each_other(book, read):
-    names = [[name] for name in ("North", "Leeds", "East", "Shop", "Till")]
-    fill(book.active, ["Item", "Price", "Stock"], *names[:2], ["Bolt", 4.2, 12], *names[2:], ["Pin", 3.1, 5])
-    groups = [text.partition("Group: ")[2] for text in texts(read())]
-    assert groups == ["North > Leeds", "North > East > Shop > Till"]
+    fill(book.active, [["Town", CellRichText("2023", note)], ["Leeds", CellRichText("1,234", note)]])
+    fill(book.active, "York | 56", at=3)
+    book.active["A3"].font = Font(color="FFFFFFFF")
+    book.active["A2"].comment = Comment("too dear", "Mr Bell")
+    source = read()
+    assert records_of(source) == ["Town: Leeds; 2023¹: 1,234¹", "Town: York; 2023¹: 56"]
+    assert source.notes == ("1 comment was left out",)
 
 
 def test_what_is_said_above_a_table_is_kept_beside_a_column_of_that_name(book, read):
     book.active.title = "Leeds"
-    fill(
-        book.active,
-        ["Stock in March"],
-        [],
-        ["Group", "Table", "Sheet", "Price"],
-        ["Drinks"],
-        ["a", "b", "c", 2],
-    )
-    fill(book.create_sheet("York"), ["Item", "Price"], ["Hinge", 3])
-    assert texts(read())[1] == (
-        "Group: a\nTable: b\nSheet: c\nPrice: 2\n"
-        "Group (above): Drinks\nTable (above): Stock in March\nSheet (above): Leeds"
+    fill(book.active, "Stock in March\n–\nGroup | Table | Sheet | Price\nDrinks\na | b | c | 2")
+    fill(book.create_sheet("York"), "Item | Price\nHinge | 3")
+    assert records_of(read())[1] == (
+        "Group: a; Table: b; Sheet: c; Price: 2; "
+        "Group (above): Drinks; Table (above): Stock in March; Sheet (above): Leeds"
     )
 
 
-def test_a_table_goes_on_after_a_blank_row_and_a_form_is_read_as_lines(book, read):
-    fill(book.active, ["Item", "Price", "Shelf"], ["Hinge", 3, "A1"], [], ["Dowel", 1, "B2"])
-    fill(book.active, ["Supplier", "Acme"], ["Contact", "Mrs Adair"], at=6)
-    assert texts(read()) == [
-        "Item: Hinge\nPrice: 3\nShelf: A1",
-        "Item: Dowel\nPrice: 1\nShelf: B2",
-        "Supplier | Acme\nContact | Mrs Adair",
-    ]
-
-
-def test_a_header_may_have_several_rows_and_a_unit(book, read):
-    fill(
-        book.active,
-        ["Income statement"],
-        ["in EUR million"],
-        [None, 2023, None, 2022],
-        ["Item", "Q1", "Q2", "Q1"],
-        [None, "EUR", "EUR", "USD"],
-        ["Revenue", 10, 11, 9],
-        ["Cost", 4, 5, 3],
-        ["* before restatement"],
-    )
-    assert texts(read()) == [
-        "Income statement\nin EUR million",
-        "Item: Revenue\n2023 Q1 EUR: 10\n2023 Q2 EUR: 11\n2022 Q1 USD: 9\n"
-        "Table: Income statement, in EUR million",
-        "Item: Cost\n2023 Q1 EUR: 4\n2023 Q2 EUR: 5\n2022 Q1 USD: 3\nTable: Income statement, in EUR million",
-        "* before restatement",
-    ]
-
-
-def test_a_table_goes_on_after_a_blank_row_where_a_column_begins_to_be_filled(book, read):
-    fill(book.active, ["Item", "Price", "Stock", "Note"], ["Bolt", 4.2, 12], ["Nut", 1.1, 30])
-    fill(book.active, ["Screw", 2.5, 7, "sold out"], ["Washer", 0.5, 9], at=5)
-    assert "Item: Screw\nPrice: 2.5\nStock: 7\nNote: sold out" in texts(read())
-
-
-def test_a_header_may_stand_above_a_blank_row(book, read):
-    fill(book.active, ["In millions", None, None, "January to June"], ["", "Sales", "Profit", "Costs"], [])
-    fill(book.active, ["Zone A", 12, 3, 9], ["Zone B", 10, 2, 8], at=4)
-    assert texts(read()) == [
-        f"In millions: {zone}\nJanuary to June Sales: {sales}\nJanuary to June Profit: {profit}\n"
-        f"January to June Costs: {costs}"
-        for zone, sales, profit, costs in [("Zone A", 12, 3, 9), ("Zone B", 10, 2, 8)]
-    ]
-
-
-def test_a_merged_line_over_the_names_is_the_title_of_the_table(book, read):
-    fill(book.active, ["Exports by country", None, None, "Notes"], ["Country", "Tons", "Value", None])
-    fill(book.active, ["Peru", 12, 40, "estimated"], ["Chile", 9, 31, "estimated"], at=3)
-    book.active.merge_cells("A1:C1")
-    assert (
-        texts(read())[0] == "Country: Peru\nTons: 12\nValue: 40\nNotes: estimated\nTable: Exports by country"
-    )
-
-
-def test_days_above_columns_name_them(book, read):
+@pytest.mark.parametrize("epoch", ["CALENDAR_WINDOWS_1900", "CALENDAR_MAC_1904"])
+def test_days_above_columns_name_them_whenever_days_are_counted_from(book, read, epoch):
+    book.epoch = getattr(openpyxl.utils.datetime, epoch)
     days = [datetime.date(2023, 12, 31), datetime.date(2022, 12, 31)]
-    fill(book.active, ["Assets", *days], ["Cash", 5, 4], ["Debtors", 2, 3])
-    assert texts(read())[0] == "Assets: Cash\n2023-12-31: 5\n2022-12-31: 4"
-
-
-def test_groups_of_a_balance_sheet_stand_within_each_other(book, read):
-    fill(
-        book.active,
-        ["", 2023, 2022],
-        ["ASSETS"],
-        ["Current assets"],
-        ["Cash", 5, 4],
-        ["Fixed assets"],
-        ["Land", 7, 7],
-        ["LIABILITIES"],
-        ["Loans", 9, 8],
-        [],
-        ["Equity"],
-        ["Shares", 3, 3],
-    )
-    groups = [text.partition("Group: ")[2] for text in texts(read())]
-    assert groups == ["ASSETS > Current assets", "ASSETS > Fixed assets", "LIABILITIES", "Equity"]
-
-
-def test_tables_side_by_side_or_set_off_below_are_read_apart(book, read):
-    sheet = book.active
-    fill(sheet, ["Item", "Price", None, "Town", "People"], ["Hinge", 3, None, "Leeds", 800])
-    fill(sheet, ["Dowel", 1, None, "York", 200], ["Nail", 2], at=3)
-    for row, cells in enumerate([["Gate", "Opens"], ["North", 9], ["South", 8]], start=5):
-        for column, value in enumerate(cells, start=7):
-            sheet.cell(row, column, value)
-    assert texts(read()) == [
-        "Item: Hinge\nPrice: 3",
-        "Item: Dowel\nPrice: 1",
-        "Item: Nail\nPrice: 2",
-        "Town: Leeds\nPeople: 800",
-        "Town: York\nPeople: 200",
-        "Gate: North\nOpens: 9",
-        "Gate: South\nOpens: 8",
-    ]
-
-
-def test_a_blank_column_inside_a_table_is_a_gap(book, read):
-    fill(book.active, ["Item", None, 2023, "%", None, 2022, "%"], ["Cash", None, 5, 50, None, 4, 40])
-    fill(book.active, ["Land", None, 5, 50, None, 6, 60], at=3)
-    assert texts(read())[0] == "Item: Cash\n2023: 5\n%: 50\n2022: 4\n% (5): 40"
-
-
-def test_another_table_may_begin_right_below_one(book, read):
-    fill(book.active, ["Item", 2023, 2022], ["Cash", 5, 4], ["By town"], ["Town", "People", "Area"])
-    fill(book.active, ["Leeds", 800, 550], ["York", 200, 270], at=5)
-    assert texts(read()) == [
-        "Item: Cash\n2023: 5\n2022: 4",
-        "By town",
-        "Town: Leeds\nPeople: 800\nArea: 550\nTable: By town",
-        "Town: York\nPeople: 200\nArea: 270\nTable: By town",
-    ]
+    fill(book.active, [["Assets", *days], ["Cash", 5, 4], ["Debtors", 2, 3]])
+    assert records_of(read())[0] == "Assets: Cash; 2023-12-31: 5; 2022-12-31: 4"
 
 
 def test_a_bold_row_above_others_names_two_columns_of_words(book, read):
-    fill(book.active, ["Term", "Meaning"], ["Mole", "A wall in the sea"], ["Quay", "A wall for ships"])
+    fill(book.active, "Term | Meaning\nMole | A wall in the sea\nQuay | A wall for ships")
     for cell in book.active[1]:
         cell.font = Font(bold=True)
-    assert texts(read()) == [
-        "Term: Mole\nMeaning: A wall in the sea",
-        "Term: Quay\nMeaning: A wall for ships",
+    assert records_of(read()) == [
+        "Term: Mole; Meaning: A wall in the sea",
+        "Term: Quay; Meaning: A wall for ships",
     ]
 
 
@@ -339,21 +296,16 @@ def test_a_sheet_made_to_be_cut_without_end_is_read_in_bounded_time(book, read):
 
 
 def test_questions_and_answers_are_recognised(book, read):
-    fill(book.active, ["Question", "Answer"], ["When is it open?", "From nine to five."])
+    fill(book.active, "Question | Answer\nWhen is it open? | From nine to five.")
     (chunk,) = split(read())
     assert (chunk["section"], chunk["metadata"]["kind"]) == ("When is it open?", "qa")
 
 
 def test_a_formula_counts_as_its_value_and_one_without_is_told_of(book, read):
-    fill(book.active, ["Item", "Price"], ["Hinge", 3], ["Dowel", "=B2*2"])
+    fill(book.active, "Item | Price\nHinge | 3\nDowel | =B2*2")
     source = read()
-    assert texts(source) == ["Item: Hinge\nPrice: 3", "Item: Dowel"]
+    assert records_of(source) == ["Item: Hinge; Price: 3", "Item: Dowel"]
     assert source.notes[0].startswith("1 formula holds no computed value")
-
-
-def test_characters_that_a_workbook_escapes_are_read(book, read):
-    fill(book.active, ["Call first_x000D_\nthen come", "a_x005F_x000D_", "a_xD83D_", "a_x0000_b"])
-    assert texts(read()) == ["Call first then come | a_x000D_ | a_xD83D_ | ab"]
 
 
 def test_a_cell_at_the_far_end_of_a_sheet_costs_nothing(book, read):
@@ -373,7 +325,6 @@ def test_a_cell_at_the_far_end_of_a_sheet_costs_nothing(book, read):
         ("12.5", '0.0# "kg"', "12.5 kg"),
         ("0.075", "0.0%", "7.5%"),
         ("15", '0"%"', "15%"),
-        ("15", r"0\%", "15%"),
         ("42", "00000", "00042"),
         ("2500000", '0.0,,"m"', "2.5m"),
         ("2.5", "0", "3"),
@@ -414,17 +365,10 @@ def test_a_number_is_shown_as_its_cell_shows_it(value, code, shown):
     assert show_number(value, code) == shown
 
 
-def test_days_may_be_counted_from_1904(book, read):
-    book.epoch = openpyxl.utils.datetime.CALENDAR_MAC_1904
-    fill(book.active, ["Item", "Delivery"], ["Hinge", datetime.date(2025, 3, 4)])
-    assert "Delivery: 2025-03-04" in read().text
-
-
 def test_a_cell_is_found_by_its_row_its_column_and_its_sheet(tmp_path, book):
-    prices = {"Leeds": [("Brass hinge", 4.2, 12), ("Oak dowel", 1.5, 80)], "York": [("Brass hinge", 4.9, 7)]}
-    book.remove(book.active)
-    for name, rows in prices.items():
-        fill(book.create_sheet(name), ["Item", "Price (pounds)", "Stock"], *rows)
+    book.active.title = "Leeds"
+    fill(book.active, "Item | Price (pounds) | Stock\nBrass hinge | 4.2 | 12\nOak dowel | 1.5 | 80")
+    fill(book.create_sheet("York"), "Item | Price (pounds) | Stock\nBrass hinge | 4.9 | 7")
     (tmp_path / "docs").mkdir()
     book.save(tmp_path / "docs" / "stock.xlsx")
     rag = AdaptiveRAG(str(tmp_path / "docs"))
@@ -436,49 +380,39 @@ def test_a_cell_is_found_by_its_row_its_column_and_its_sheet(tmp_path, book):
         assert answer in rag.invoke(question)["citations"][0]["quote"]
 
 
-DRAWN = 'xmlns:xdr="http://schemas.openxmlformats.org/drawingml/2006/spreadsheetDrawing"'
-
-
 def test_charts_diagrams_and_boxes_of_a_sheet_are_read_once_and_files_below_it(tmp_path, book):
-    fill(book.active, ["Item", "Price"], ["Hinge", 3])
     path = tmp_path / "a.xlsx"
+    fill(book.active, "Item | Price\nHinge | 3")
     book.save(path)
-    inner = openpyxl.Workbook()
-    fill(inner.active, ["Room", "Seats"], ["Hall", 80])
-    inner.save(tmp_path / "rooms.xlsx")
-    box = "<xdr:sp><xdr:txBody><a:p><a:r><a:t>Prices hold.</a:t></a:r></a:p></xdr:txBody></xdr:sp>"
+    run = "<m:r><m:t>{}</m:t></m:r>".format
+    power = f"<m:oMath><m:sSup><m:e>{run('r')}</m:e><m:sup>{run('2')}</m:sup></m:sSup></m:oMath>"
+    box = f"<xdr:sp><xdr:txBody><a:p><a:r><a:t>Area</a:t></a:r>{power}</a:p></xdr:txBody></xdr:sp>"
     both = f"<mc:Choice>{box}</mc:Choice><mc:Fallback>{box}</mc:Fallback>"
-    frames = (
-        f'<c:chart {C} r:id="chart.xml"/>',
-        f"<c:chart {C}/>",
-        '<dgm:relIds xmlns:dgm="http://schemas.openxmlformats.org/drawingml/2006/diagram" r:dm="data.xml"/>',
-    )
-    drawing = (
-        f"<xdr:wsDr {DRAWN} {A} {R}><mc:AlternateContent {MC}>{both}</mc:AlternateContent>"
-        f"{''.join(f'<xdr:graphicFrame>{frame}</xdr:graphicFrame>' for frame in frames)}</xdr:wsDr>"
-    )
-    rels = "xl/worksheets/_rels/sheet1.xml.rels"
-    parts = {"drawing.xml": ("drawing", drawing.encode())}
-    add_parts(path, rels, parts | {"rooms.xlsx": ("package", (tmp_path / "rooms.xlsx").read_bytes())})
+    held = ['c:chart r:id="chart.xml"', "c:chart", 'dgm:relIds r:dm="data.xml"']
+    frames = "".join(f"<xdr:graphicFrame><{each}/></xdr:graphicFrame>" for each in held)
+    boxes = f"<mc:AlternateContent>{both}</mc:AlternateContent>"
+    drawing = f"<xdr:wsDr {XDR} {A} {R} {M} {MC} {C} {DGM}>{boxes}{frames}</xdr:wsDr>".encode()
     drawn = {
         "chart.xml": ("chart", chart("Sales", {"2024": [310]}, ["Spring"])),
         "data.xml": ("diagramData", diagram("Ask", "Sign")),
     }
+    below = {
+        "drawing.xml": ("drawing", drawing),
+        "rooms.xlsx": ("package", make_book("Room | Seats\nHall | 80")),
+    }
+    add_parts(path, "xl/worksheets/_rels/sheet1.xml.rels", below)
     add_parts(path, "xl/worksheets/_rels/drawing.xml.rels", drawn)
     add_parts(path, "xl/_rels/workbook.xml.rels", {"vbaProject.bin": ("vbaProject", b"x")})
     source = extract_text(path)
-    assert texts(source) == [
-        "Item: Hinge\nPrice: 3",
-        "Prices hold.",
-        "Sales\n– | 2024\nSpring | 310",
-        "Ask\nSign",
-        "Room: Hall\nSeats: 80",
+    assert records_of(source) == [
+        *("Item: Hinge; Price: 3", "Area r^2", "Sales; – | 2024; Spring | 310", "Ask; Sign"),
+        "Room: Hall; Seats: 80",
     ]
     assert source.notes == ("1 chart was left out", "macros were left out")
 
 
 def test_a_sheet_that_is_a_chart_is_read(tmp_path, book):
-    fill(book.active, ["Item", "Price"], ["Hinge", 3])
+    fill(book.active, "Item | Price\nHinge | 3")
     book.create_chartsheet("Sales").add_chart(BarChart())
     path = tmp_path / "a.xlsx"
     book.save(path)

@@ -1,14 +1,10 @@
-import time
-
 import pytest
 
 from adaptive_rag.errors import IndexingError
-from adaptive_rag.ingest import Failure, SourceFile, extract_text, read_source
-from adaptive_rag.ingest.documents import TextBuilder
-from adaptive_rag.ingest.html import write_html
+from adaptive_rag.ingest import extract_text
 
 PAGE = """<!doctype html><html><head><title>The  Guide</title><style>p {}</style></head><body>
-<nav>Home</nav><h1>Storms &amp; floods</h1><p>Shut the <b>gate</b>.<br>Ring
+<nav>Home</nav><svg><title>Icon</title></svg><h1>Storms &amp; floods</h1><p>Shut the <b>gate</b>.<br>Ring
 the bell.</p><![if !IE]><script>var x = "<p>no</p>"</script>
 <h2>Levels</h2><ul><li>First<li>Second <i>one</i></ul>
 <table><tr><th>Level</th><th>Height</th></tr><tr><td>1</td><td>3.6 m</td></tr></table>
@@ -23,21 +19,41 @@ def test_visible_text_is_kept_with_its_blocks_and_headings(read_file):
         "Level | Height\n\n1 | 3.6 m\n\na  b\n c"
     )
     assert [heading.section for heading in source.headings] == ["Storms & floods", "Levels"]
-    assert source.metadata["title"] == "The Guide"
+    assert source.metadata["title"] == "The Guide"  # not that of the drawing
     assert source.section_at(source.text.index("3.6")) == "Levels"
 
 
-def test_the_pages_own_word_on_its_encoding_is_followed(read_file):
-    assert read_file("a.htm", '<meta charset="koi8-r"><p>Привет</p>'.encode("koi8-r")).text == "Привет"
+@pytest.mark.parametrize(
+    ("page", "text"),
+    [
+        ('<meta charset="koi8-r"><p>Привет</p>'.encode("koi8-r"), "Привет"),
+        (b'<meta charset="utf-7"><p>Shut +2AA- the gate.', "Shut ? the gate."),
+        *(
+            (f'<meta charset="{name}"><p>café'.encode(), "café")
+            for name in ("nonsense", "punycode", "undefined", "utf-16", "hex")
+        ),
+    ],
+)
+def test_the_pages_own_word_on_its_encoding_is_followed_where_it_can_be(read_file, page, text):
+    assert read_file("a.htm", page).text == text
 
 
-@pytest.mark.parametrize("name", ["nonsense", "punycode", "undefined", "utf-16", "hex"])
-def test_a_wrong_word_on_the_encoding_does_no_harm(read_file, name):
-    assert read_file("a.htm", f'<meta charset="{name}"><p>café'.encode()).text == "café"
-
-
-def test_half_a_character_does_no_harm(read_file):
-    assert read_file("a.htm", b'<meta charset="utf-7"><p>Shut +2AA- the gate.').text == "Shut ? the gate."
+LONG = "long " * 99
+DEFINED = (
+    "<dl><dt>Gate</dt><dt>Door<dd>It shuts.<dt>Key<dd></dl><p>Push.<dl><dt>Bell</dt><dt>Rope</dl><p>Pull."
+    "<dl><dt>Price<dd><table><tr><td>Hook<td>4</table><dt><p>Nut<dd>Small.</dl>"
+)
+MERGED = (
+    "<table><tr><th rowspan=2>Item<th colspan=2>Sales<tr><th>2022<th>2023"
+    "<tr><td rowspan=2>Hose<td>1<td>2<tr><td>3<td>4</table>"
+)
+LINKED = (
+    '<p>It rusts.<sup><a href="#a">1</a></sup> It <a href="b#b"><sup>b</sup></a> bends.<sup>3</sup> Shut.'
+)
+CENTRED = (
+    "<center>Gates</center>Shut it.<fieldset><legend>Fees</legend>Two.</fieldset>"
+    "<table><tr><td><center>Hook</center><td>4</table>"
+)
 
 
 @pytest.mark.parametrize(
@@ -47,96 +63,37 @@ def test_half_a_character_does_no_harm(read_file):
         ("<ol><li>Open<ul><li>left<li>right</ul><li>Close</ol>", "1. Open\n  - left\n  - right\n2. Close"),
         ("<ol start=4><li>Four<li><p>Five</ol><ul><li>one</ul>", "4. Four\n5. Five\n- one"),
         ("<ol><li>One<li value=7>Seven<li>Eight</ol>", "1. One\n7. Seven\n8. Eight"),
-        (
-            "<dl><dt>Gate<dd>A door in a wall.<dd>A slot.<dt>How do I shut it?<dd><p>Push.<p>Wait.</dl>",
-            "Gate: A door in a wall.\n\nGate: A slot.\n\nHow do I shut it? Push.\n\nWait.",
-        ),
-        (
-            "<dl><dt>Gate</dt><dt>Door<dd>It shuts.<dt>Key<dd></dl><p>Push."
-            "<dl><dt>Bell</dt><dt>Rope</dl><p>Pull."
-            "<dl><dt>Price<dd><table><tr><td>Hook<td>4</table><dt><p>Nut<dd>Small.</dl>",
-            "Gate, Door: It shuts.\n\nKey\n\nPush.\n\nBell, Rope\n\nPull.\n\n"
-            "Price\n\nHook | 4\n\nNut\n\nSmall.",
-        ),
-        (
-            "<table><tr><td><p>Pump</p><td><td><ul><li>5</ul><tr><td>Hose<td>1<td></table>",
-            "Pump | – | 5\n\nHose | 1",
-        ),
-        (
-            "<table><tr><th rowspan=2>Item<th colspan=2>Sales<tr><th>2022<th>2023"
-            "<tr><td rowspan=2>Hose<td>1<td>2<tr><td>3<td>4</table>",
-            "Item | Sales | Sales\n\nItem | 2022 | 2023\n\nHose | 1 | 2\n\nHose | 3 | 4",
-        ),
-        (
-            "<table><tr><td rowspan=2>Hinge<td>brass<tr><td>steel</table>",
-            "Hinge | brass\n\nHinge | steel",
-        ),
-        (
-            "<table><tr><td><h2>Gates</h2><p>One.<table><tr><td>in<td>side</table><p>Two.</table>",
-            "Gates\n\nOne.\n\nin | side\n\nTwo.",
-        ),
-        (
-            f"<table><tr><td><p>One.<p>Two.<td>{'long ' * 99}</table>",
-            f"One.\n\nTwo.\n\n{('long ' * 99)[:-1]}",
-        ),
-        (
-            "<table><tr><td colspan=99999999999>One<td colspan=x>two</table>",
-            " | ".join(["One"] * 1000 + ["two"]),
-        ),
+        ("<dl><dt>Gate<dd>A door.<dd>A slot.</dl>", "Gate: A door.\n\nGate: A slot."),
+        ("<dl><dt>How do I shut it?<dd><p>Push.<p>Wait.</dl>", "How do I shut it? Push.\n\nWait."),
+        (DEFINED,
+         "Gate, Door: It shuts.\n\nKey\n\nPush.\n\nBell, Rope\n\nPull.\n\n"
+         "Price\n\nHook | 4\n\nNut\n\nSmall."),
+        ("<table><tr><td><p>Pump</p><td><td><ul><li>5</ul><tr><td>Hose<td>1<td></table>",
+         "Pump | – | 5\n\nHose | 1"),
+        (MERGED, "Item | Sales | Sales\n\nItem | 2022 | 2023\n\nHose | 1 | 2\n\nHose | 3 | 4"),
+        ("<table><tr><td rowspan=2>Hinge<td>brass<tr><td>steel</table>", "Hinge | brass\n\nHinge | steel"),
+        ("<table><tr><td><h2>Gates</h2><p>One.<table><tr><td>in<td>side</table><p>Two.</table>",
+         "Gates\n\nOne.\n\nin | side\n\nTwo."),
+        (f"<table><tr><td><p>One.<p>Two.<td>{LONG}</table>", f"One.\n\nTwo.\n\n{LONG[:-1]}"),
+        ("<table><tr><td colspan=99999999999>One<td colspan=x>two</table>", "One | " * 1000 + "two"),
         ("<div><nav>Home</div>Shut the gate.", "Shut the gate."),
         ("<head><title>Left open</title><p>Shut the gate.", "Shut the gate."),
         ("<p>a < b, and c > d", "a < b, and c > d"),
         ("<noframes><p>Shut the gate.</p></noframes>", "Shut the gate."),
-        (
-            '<p>It rusts.<sup><a href="#a">1</a></sup> It <a href="b#b"><sup>b</sup></a> bends.<sup>3</sup> '
-            "Shut.",
-            "It rusts.[1] It [b] bends.[3] Shut.",
-        ),
+        (LINKED, "It rusts.[1] It [b] bends.[3] Shut."),
         ("<p>10<sup>-6</sup> m<sup>2</sup>, the 1<sup>st</sup>", "10⁻⁶ m², the 1st"),
         ("<p>2<sup>2<sup>n</sup></sup> + 1", "2²n + 1"),
         ("<p>rose to 3.5<sup>1,2</sup> in 2019<sup>3–5</sup>", "rose to 3.5¹,² in 2019³–⁵"),
         ('<p><a href="#f">10 m<sup>2</sup></a>, <a href="#g"><sup>2</sup></a>', "10 m², [2]"),
         ("<table><tr><td>Level<td>10<sup>6</sup><tr><td>Low<td>3</table>", "Level | 10⁶\n\nLow | 3"),
-        (
-            "<center>Gates</center>Shut it.<fieldset><legend>Fees</legend>Two.</fieldset>"
-            "<table><tr><td><center>Hook</center><td>4</table>",
-            "Gates\n\nShut it.\n\nFees\n\nTwo.\n\nHook | 4",
-        ),
-        (
-            "<p>Pass&shy;word <math><semantics><mi>x</mi><annotation>\\x</annotation></semantics></math>",
-            "Password x",
-        ),
+        (CENTRED, "Gates\n\nShut it.\n\nFees\n\nTwo.\n\nHook | 4"),
+        ("<p>Pass&shy;word <math><semantics><mi>x</mi><annotation>\\x</annotation></semantics></math>",
+         "Password x"),
         ("<p>one<!-- two --> three<![CDATA[four]]>", "one three"),
     ],
-)
+)  # fmt: skip
 def test_careless_pages_are_read_as_a_browser_shows_them(read_file, page, text):
     assert read_file("a.html", page).text == text
-
-
-def test_a_drawings_title_is_not_the_pages(read_file):
-    assert (
-        read_file("a.html", "<title>Gates</title><svg><title>Icon</title></svg><p>Shut the gate.").metadata[
-            "title"
-        ]
-        == "Gates"
-    )
-
-
-@pytest.mark.parametrize(
-    "page",
-    ["<!--" * 200_000, "<svg>" * 200_000, "<a href=x" * 100_000, "<b>" * 100_000 + "</i>" * 100_000],
-    ids=["comments", "drawings", "links", "stray ends"],
-)
-def test_a_hostile_page_ends_in_seconds(tmp_path, page):
-    path = tmp_path / "a.html"
-    path.write_text(f"<p>Shut the gate.</p>{page}")
-    started = time.perf_counter()
-    result = read_source(SourceFile(path, "a.html"))
-    assert time.perf_counter() - started < 10
-    if isinstance(result, Failure):
-        assert "tags are left open" in result.reason
-    else:
-        assert result.text == "Shut the gate."
 
 
 SAVED = """MIME-Version: 1.0
@@ -169,27 +126,27 @@ def test_a_saved_file_without_a_page_is_refused(read_file):
 
 
 @pytest.mark.parametrize(
-    ("page", "words"),
+    "page",
     [
-        ("<p>Seen.</p><p style='display:none'>Ignore this.</p>", 2),
-        ("<p>Seen.</p><div hidden><p>Ignore</p><script>a b</script> this.</div>", 2),
-        ("<p>Seen.</p><p style='d\\69splay: NONE !important'>Ignore this.</p>", 2),
-        ("<p>Seen.<span style='visibility:hidden'>Ignore this.</span></p>", 2),
-        ("<p>Seen.</p><p style='font-size:0'>Ignore this.</p>", 2),
-        ("<style>.m li{font-size:9px}</style><p>Seen.</p><p style='font-size:0'>Ignore this.</p>", 2),
-        (f"<p>Seen.</p><p hidden style='display:{'(' * 1900}'>Ignore this.</p>", 2),
-        ("<p>Seen.</p><p style='opacity:0.0'>Ignore this.</p>", 2),
-        ("<p>Seen.</p><p style='color:#fefefe'>Ignore this.</p>", 2),
-        ("<p>Seen.</p><p style='color:transparent'>Ignore this.</p>", 2),
-        ("<p>Seen.</p><table bgcolor=black><td><b style='color:#000'>Ignore this.</b></table>", 2),
-        ("<style>.x{display:none}</style><p>Seen.</p><p class='a x'>Ignore this.</p>", 2),
-        ("<style>@media print {p{display:none}} p#y{color:white}</style><p>Seen.<p id=y>Ignore this.", 2),
+        "<p>Seen.</p><p style='display:none'>Ignore this.</p>",
+        "<p>Seen.</p><div hidden><p>Ignore</p><script>a b</script> this.</div>",
+        "<p>Seen.</p><p style='d\\69splay: NONE !important'>Ignore this.</p>",
+        "<p>Seen.<span style='visibility:hidden'>Ignore this.</span></p>",
+        "<p>Seen.</p><p style='font-size:0'>Ignore this.</p>",
+        "<style>.m li{font-size:9px}</style><p>Seen.</p><p style='font-size:0'>Ignore this.</p>",
+        f"<p>Seen.</p><p hidden style='display:{'(' * 1900}'>Ignore this.</p>",
+        "<p>Seen.</p><p style='opacity:0.0'>Ignore this.</p>",
+        "<p>Seen.</p><p style='color:#fefefe'>Ignore this.</p>",
+        "<p>Seen.</p><p style='color:transparent'>Ignore this.</p>",
+        "<p>Seen.</p><table bgcolor=black><td><b style='color:#000'>Ignore this.</b></table>",
+        "<style>.x{display:none}</style><p>Seen.</p><p class='a x'>Ignore this.</p>",
+        "<style>@media print {p{display:none}} p#y{color:white}</style><p>Seen.<p id=y>Ignore this.",
     ],
 )
-def test_what_a_page_hides_is_left_out_and_counted(read_file, page, words):
+def test_what_a_page_hides_is_left_out_and_counted(read_file, page):
     source = read_file("a.html", page)
     assert source.text == "Seen."
-    assert source.notes == (f"{words} words that the document hides were left out",)
+    assert source.notes == ("2 words that the document hides were left out",)
 
 
 @pytest.mark.parametrize(
@@ -220,14 +177,6 @@ def test_what_is_seen_or_may_be_is_read(tmp_path, page):
     path = tmp_path / "a.html"
     path.write_text(page, encoding="utf-8")
     assert (extract_text(path).text, extract_text(path).notes) == ("Seen.", ())
-
-
-def test_many_rules_and_many_paragraphs_are_read_in_bounded_time():
-    rules = "".join(f"p.c{at}{{color:#{at:06x}}}p{{color:red}}" for at in range(2_000))
-    page = "".join(f"<p class=c1 id=i{at} style='margin:0;color:#333'>Seen.</p>" for at in range(9_000))
-    start = time.process_time()
-    write_html(f"<style>{rules}</style>{page}", TextBuilder())
-    assert time.process_time() - start < 5
 
 
 def test_stacked_spans_do_not_make_each_row_longer_than_the_last(read_file):

@@ -17,25 +17,13 @@ MAILS = (
 
 def test_no_chunk_crosses_from_one_letter_to_the_next(read_file):
     chunks = list(split(read_file("pond.txt", LETTERS)))
-    about = {"subject": "LETTERS ABOUT THE POND"}
-
-    assert [chunk["text"].split("\n")[-1] for chunk in chunks] == [
-        "LETTERS ABOUT THE POND",
-        "Odo",
-        "Fill it in.",
-        "I skate there.",
-    ]
-    assert [chunk["section"] for chunk in chunks[1:]] == [
-        "Odo Marsh, angler",
-        "Received 5 May 2025, unsigned",
-        "Pia Holm",
-    ]
-    assert [{**chunk["metadata"], "line": 0} for chunk in chunks] == [
-        {"line": 0},
-        {**about, "from": "Odo Marsh, angler", "line": 0},
-        {**about, "line": 0},
-        {**about, "from": "Pia Holm", "line": 0},
-    ]
+    title, odo, pia = "LETTERS ABOUT THE POND", "Odo Marsh, angler", "Pia Holm"
+    lasts = [chunk["text"].split("\n")[-1] for chunk in chunks]
+    assert lasts == [title, "Odo", "Fill it in.", "I skate there."]
+    assert [chunk["section"] for chunk in chunks[1:]] == [odo, "Received 5 May 2025, unsigned", pia]
+    about = {"subject": title, "line": 0}
+    known = [{"line": 0}, {**about, "from": odo}, about, {**about, "from": pia}]
+    assert [{**chunk["metadata"], "line": 0} for chunk in chunks] == known
 
 
 def test_each_mail_of_a_text_has_its_own_subject(read_file):

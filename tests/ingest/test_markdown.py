@@ -1,11 +1,9 @@
 # ruff: noqa: E501 - pieces of markup stand side by side
 import random
-import time
 
 import pytest
 
 from adaptive_rag.ingest.documents import TextBuilder
-from adaptive_rag.ingest.html import load_html
 from adaptive_rag.ingest.markdown import add_markdown, load_markdown
 from adaptive_rag.ingest.rst import load_rst
 from adaptive_rag.text.places import place_at
@@ -93,30 +91,3 @@ def test_malformed_markup_neither_fails_nor_moves_a_line(tmp_path, name, load):
         builder = TextBuilder()
         load(tmp_path / name, builder)
         assert builder.text.count("\n") == text.count("\n"), seed
-
-
-HOSTILE = {"brackets": "[", "links": "[[a", "braces": "{{", "tags": "{% raw %}", "ticks": "`a``b", "comments": "<!--", "open": "<a ",
-           "tables": "<table", "dollars": "$a", "quotes": "> ", "roles": ":a:`", "notes": ".. note::\n"}  # fmt: skip
-
-
-@pytest.mark.few(4)
-@pytest.mark.parametrize("piece", HOSTILE.values(), ids=HOSTILE)
-def test_hostile_markup_is_read_in_linear_time(tmp_path, piece):
-    for name, load in (("a.md", load_markdown), ("a.rst", load_rst), ("a.html", load_html)):
-        (tmp_path / name).write_text(piece * (300_000 // len(piece)) + "\nThe tide comes in.")
-        started = time.process_time()
-        load(tmp_path / name, TextBuilder())
-        assert time.process_time() - started < 5
-
-
-@pytest.mark.few(3)
-@pytest.mark.parametrize(
-    "text",
-    ["!!! Congratulations to everybody in the harbour, it works", "import 'a' " * 100 + "!", "`" * 300_000,
-     "# a" + " " * 100_000 + "x", "# a" + "_" * 100_000 + "b", "```\n#\n```\n# a\n" * 20_000],
-    ids=["title", "imports", "backticks", "blanks", "underscores", "fences"],
-)  # fmt: skip
-def test_a_text_that_is_nearly_markup_is_read_as_it_is_in_linear_time(text):
-    started = time.process_time()
-    assert read(text) == text
-    assert time.process_time() - started < 5

@@ -21,6 +21,15 @@ GATE = "The gate is shut at nine in the evening. Whoever comes later rings the b
 
 
 @pytest.fixture
+def ocr():
+    """What reads pictures, where the extra is installed."""
+    pytest.importorskip("rapidocr", reason="the extra `ocr` is not installed")
+    from adaptive_rag.ingest import ocr
+
+    return ocr
+
+
+@pytest.fixture
 def without_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "rapidocr", None)
 
@@ -32,8 +41,7 @@ def load(path: Path) -> TextBuilder:
     return builder
 
 
-def test_a_scanned_page_is_read_column_by_column_and_its_table_row_by_row(tmp_path):
-    pytest.importorskip("rapidocr", reason="the extra `ocr` is not installed")
+def test_a_scanned_page_is_read_column_by_column_and_its_table_row_by_row(ocr, tmp_path):
     with pymupdf.open() as document:
         drawn = page_in_columns(document).get_pixmap(dpi=150)
     source = extract_text(save_scan(tmp_path / "scan.pdf", drawn, GATE))
@@ -53,11 +61,8 @@ def test_a_scanned_page_is_read_column_by_column_and_its_table_row_by_row(tmp_pa
 
 @pytest.mark.few(1)
 @pytest.mark.parametrize("quarters", [1, 2, 3])
-def test_a_picture_is_read_whichever_way_up_it_stands(quarters):
-    pytest.importorskip("rapidocr", reason="the extra `ocr` is not installed")
-    from adaptive_rag.ingest.ocr import read_picture
-
-    lines = read_picture(np.ascontiguousarray(np.rot90(pixels_of(note(GATE)), quarters)), 72 / 150)
+def test_a_picture_is_read_whichever_way_up_it_stands(ocr, quarters):
+    lines = ocr.read_picture(np.ascontiguousarray(np.rot90(pixels_of(note(GATE)), quarters)), 72 / 150)
     assert " ".join(line.text for line in lines) == GATE
     assert [line.y0 for line in lines] == sorted(line.y0 for line in lines)
 
@@ -73,30 +78,14 @@ def sign(text: str) -> np.ndarray:
 @pytest.mark.few(1)
 @pytest.mark.parametrize("text", ["Sold", "Spool", "Old soup"])
 @pytest.mark.parametrize("quarters", [0, 2])
-def test_a_line_that_looks_alike_both_ways_up_is_read_the_surer_way(text, quarters):
-    pytest.importorskip("rapidocr", reason="the extra `ocr` is not installed")
-    from adaptive_rag.ingest.ocr import read_picture
-
-    lines = read_picture(np.ascontiguousarray(np.rot90(sign(text), quarters)), 72 / 150)
+def test_a_line_that_looks_alike_both_ways_up_is_read_the_surer_way(ocr, text, quarters):
+    lines = ocr.read_picture(np.ascontiguousarray(np.rot90(sign(text), quarters)), 72 / 150)
     assert [line.text for line in lines] == [text]
-
-
-def test_a_line_that_cannot_be_read_turns_no_page(monkeypatch):
-    pytest.importorskip("rapidocr", reason="the extra `ocr` is not installed")
-    from adaptive_rag.ingest import ocr
-
-    # of the longest line a stain is read, and that the wrong way up
-    readings = iter([ocr._Reading("", 0.0), ocr._Reading("T", 0.56)])
-    read_line = ocr._read_line
-    monkeypatch.setattr(ocr, "_read_line", lambda line: next(readings, None) or read_line(line))
-    lines = ocr.read_picture(pixels_of(note(GATE)), 72 / 150)
-    assert lines and all(line.text in GATE for line in lines)
 
 
 @pytest.mark.few(2)
 @pytest.mark.parametrize("suffix", ["png", "jpg", "tif", "webp"])
-def test_an_image_is_read_and_each_page_of_a_tiff(tmp_path, suffix):
-    pytest.importorskip("rapidocr", reason="the extra `ocr` is not installed")
+def test_an_image_is_read_and_each_page_of_a_tiff(ocr, tmp_path, suffix):
     from PIL import Image
 
     first, second = (Image.fromarray(pixels_of(note(text))) for text in (GATE, "The bell is broken."))
@@ -108,18 +97,24 @@ def test_an_image_is_read_and_each_page_of_a_tiff(tmp_path, suffix):
     assert [page.number for page in built.pages] == ([1, 2] if several else [])
 
 
-def test_text_on_a_transparent_ground_is_read(tmp_path):
-    pytest.importorskip("rapidocr", reason="the extra `ocr` is not installed")
+@pytest.mark.parametrize("kind", ["transparent", "larger than a picture may be"])
+def test_text_on_a_transparent_ground_and_a_photo_of_any_size_are_read(ocr, tmp_path, monkeypatch, kind):
     from PIL import Image
 
-    dark = 255 - pixels_of(note("The bell is broken."))[:, :, :1]
-    Image.fromarray(np.dstack([np.zeros_like(dark)] * 3 + [dark]), "RGBA").save(tmp_path / "a.png")
-    assert load(tmp_path / "a.png").text == "The bell is broken."
+    pixels = pixels_of(note("The bell is broken."))
+    if kind == "transparent":
+        dark = 255 - pixels[:, :, :1]
+        path = tmp_path / "a.png"
+        Image.fromarray(np.dstack([np.zeros_like(dark)] * 3 + [dark]), "RGBA").save(path)
+    else:
+        path = tmp_path / "a.jpg"
+        Image.fromarray(pixels).save(path)
+        monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", 1000)
+    assert load(path).text == "The bell is broken."
 
 
 @pytest.mark.nightly
-def test_chunks_say_how_surely_they_were_read(tmp_path):
-    pytest.importorskip("rapidocr", reason="the extra `ocr` is not installed")
+def test_chunks_say_how_surely_they_were_read(ocr, tmp_path):
     builder = TextBuilder()
     pages = note(GATE), "The wall is 5 m high.", note("Lamps burn all night.")
     load_pdf(save_scan(tmp_path / "a.pdf", *pages), builder)
@@ -133,15 +128,6 @@ def test_chunks_say_how_surely_they_were_read(tmp_path):
         start = source.text.index(quote)
         citation = cite_span({**chunk, "scores": {}, "labels": []}, 1, start, start + len(quote))
         assert (citation["quote"], "ocr_confidence" in citation) == (quote, is_read)
-
-
-def test_a_photo_of_any_size_is_read_as_it_is_reduced(tmp_path, monkeypatch):
-    pytest.importorskip("rapidocr", reason="the extra `ocr` is not installed")
-    from PIL import Image
-
-    Image.fromarray(pixels_of(note("The bell is broken."))).save(tmp_path / "a.jpg")
-    monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", 1000)
-    assert load(tmp_path / "a.jpg").text == "The bell is broken."
 
 
 def black(width: int, height: int) -> bytes:
@@ -159,8 +145,7 @@ def black(width: int, height: int) -> bytes:
     ],
     ids=["cut off", "another kind", "too large", "black", "a line"],
 )
-def test_an_image_that_cannot_be_read_says_why(tmp_path, made, reason):
-    pytest.importorskip("rapidocr", reason="the extra `ocr` is not installed")
+def test_an_image_that_cannot_be_read_says_why(ocr, tmp_path, made, reason):
     path = tmp_path / "a.png"
     path.write_bytes(made())
     with pytest.raises(IndexingError, match=reason):
@@ -168,10 +153,7 @@ def test_an_image_that_cannot_be_read_says_why(tmp_path, made, reason):
 
 
 @pytest.mark.nightly
-def test_of_a_long_scan_the_first_pages_are_read_and_a_note_says_so(tmp_path, monkeypatch):
-    pytest.importorskip("rapidocr", reason="the extra `ocr` is not installed")
-    from adaptive_rag.ingest import ocr
-
+def test_of_a_long_scan_the_first_pages_are_read_and_a_note_says_so(ocr, tmp_path, monkeypatch):
     monkeypatch.setattr(ocr, "MAX_PAGES", 1)
     slips = [note(text) for text in ("The bell is broken.", "The lamp burns.", "The gate is shut.")]
     builder = load(save_scan(tmp_path / "a.pdf", *slips))

@@ -1,27 +1,13 @@
 """Holds the cells of the table "Parts outside the main text" in docs/formats.md that no other test holds."""
 
 import time
-import zipfile
 
 import docx
 import openpyxl
-import pptx
-from openpyxl.styles import Font
-from pptx.dml.color import RGBColor
 
 from adaptive_rag.ingest import extract_text
 from adaptive_rag.ingest.page_headers import select_edges
-from tests.ingest.made_office import A, M, add_parts
-from tests.ingest.test_opendocument import NAMES
-
-
-def save_open_document(path, kind, body, **parts):
-    content = f"<office:document-content {NAMES}><office:body><office:{kind}>{body}</office:{kind}>"
-    with zipfile.ZipFile(path, "w") as archive:
-        archive.writestr("content.xml", f"{content}</office:body></office:document-content>")
-        for name, part in parts.items():
-            archive.writestr(name, part)
-    return path
+from tests.ingest.made_office import ODF, save_open_document
 
 
 def save_with_headers(folder, header, footer, text="Shut the gate."):
@@ -40,11 +26,11 @@ def save_with_headers(folder, header, footer, text="Shut the gate."):
     edges = f"<style:header><text:p>{header}</text:p></style:header>"
     edges += f"<style:footer><text:p>{footer} <text:page-number>1</text:page-number></text:p></style:footer>"
     master = f"<office:master-styles><style:master-page>{edges}</style:master-page></office:master-styles>"
-    styles = {"styles.xml": f"<office:document-styles {NAMES}>{master}</office:document-styles>"}
-    save_open_document(folder / "a.odt", "text", f"<text:p>{text}</text:p>", **styles)
+    styles = {"styles.xml": f"<office:document-styles {ODF}>{master}</office:document-styles>"}
+    save_open_document(folder / "a.odt", f"<text:p>{text}</text:p>", **styles)
     cell = f"<table:table-cell><text:p>{text}</text:p></table:table-cell>"
     sheet = f"<table:table><table:table-row>{cell}</table:table-row></table:table>"
-    save_open_document(folder / "a.ods", "spreadsheet", sheet, **styles)
+    save_open_document(folder / "a.ods", sheet, **styles)
     rich = f"{{\\rtf1{{\\header {header}\\par}}{{\\footerf {footer} 1}}{text}\\par}}"
     (folder / "a.rtf").write_text(rich)
     return [folder / f"a.{suffix}" for suffix in ("docx", "odt", "rtf", "xlsx", "ods")]
@@ -63,56 +49,8 @@ def test_a_header_that_repeats_the_document_is_left_out(tmp_path):
         assert extract_text(path).text == "Shut the gate."
 
 
-def test_the_document_is_not_searched_for_a_footer_that_is_known():
-    def fail():
-        raise AssertionError
-
-    known = {"Saltmere Library"}
-    assert select_edges(["Saltmere  Library"], known, fail) == []
-    assert select_edges(["Founded in 1895", "Page 3", "Costs"], known, lambda: "costs") == ["Founded in 1895"]
-
-
 def test_a_long_rule_before_a_header_is_told_from_a_page_number_in_linear_time():
+    rule = "-" * 10_000
     started = time.process_time()
-    assert select_edges([f"{'-' * 10_000} Mill Surgery", f"{'-' * 10_000} Page 3"], set())[0].endswith(
-        "Surgery"
-    )
+    assert select_edges([f"{rule} Mill Surgery", f"{rule} Page 3"], set()) == [f"{rule} Mill Surgery"]
     assert time.process_time() - started < 5
-
-
-def test_white_letters_of_slides_and_sheets_are_read(tmp_path):
-    deck = pptx.Presentation()
-    box = deck.slides.add_slide(deck.slide_layouts[6]).shapes.add_textbox(0, 0, 100, 100)
-    box.text_frame.text = "Shut the gate."
-    box.text_frame.paragraphs[0].runs[0].font.color.rgb = RGBColor(255, 255, 255)
-    deck.save(tmp_path / "a.pptx")
-    book = openpyxl.Workbook()
-    book.active["A1"] = "Shut the gate."
-    book.active["A1"].font = Font(color="FFFFFFFF")
-    book.save(tmp_path / "a.xlsx")
-    assert [extract_text(tmp_path / f"a.{suffix}").text for suffix in ("pptx", "xlsx")] == [
-        "Shut the gate.",
-        "Shut the gate.",
-    ]
-
-
-def test_an_equation_in_a_box_of_a_sheet_is_read_as_linear_text(tmp_path):
-    book = openpyxl.Workbook()
-    book.active["A1"] = "Area"
-    book.save(tmp_path / "a.xlsx")
-    run = "<m:r><m:t>{}</m:t></m:r>".format
-    power = f"<m:sSup><m:e>{run('r')}</m:e><m:sup>{run('2')}</m:sup></m:sSup>"
-    drawn = 'xmlns:xdr="http://schemas.openxmlformats.org/drawingml/2006/spreadsheetDrawing"'
-    box = f"<xdr:sp><xdr:txBody><a:p><m:oMath {M}>{power}</m:oMath></a:p></xdr:txBody></xdr:sp>"
-    drawing = f"<xdr:wsDr {drawn} {A}>{box}</xdr:wsDr>".encode()
-    rels = "xl/worksheets/_rels/sheet1.xml.rels"
-    add_parts(tmp_path / "a.xlsx", rels, {"drawing.xml": ("drawing", drawing)})
-    assert extract_text(tmp_path / "a.xlsx").text == "Area\n\nr^2"
-
-
-def test_comments_of_a_sheet_are_named(tmp_path):
-    noted = "<office:annotation><text:p>Is this so?</text:p></office:annotation><text:p>Hinge</text:p>"
-    cell = f"<table:table-cell>{noted}</table:table-cell>"
-    table = f'<table:table table:name="A"><table:table-row>{cell}</table:table-row></table:table>'
-    source = extract_text(save_open_document(tmp_path / "a.ods", "spreadsheet", table))
-    assert (source.text, source.notes) == ("Hinge", ("1 comment was left out",))

@@ -1,7 +1,6 @@
 import re
 import time
 
-import pymupdf
 import pytest
 
 from adaptive_rag.errors import IndexingError
@@ -18,14 +17,22 @@ FILLER = [
 ]
 
 
-def test_wrapped_lines_become_a_paragraph_and_gaps_part_paragraphs(tmp_path):
+def between(head, body, foot):
+    """Set a page of lines between a head and a foot."""
+    return [Text(head, y=40, size=9), *paragraph(body), Text(foot, y=800, size=9)]
+
+
+def test_wrapped_lines_become_a_paragraph_and_gaps_and_indents_part_paragraphs(tmp_path):
+    prose = " ".join(FILLER)
     text = text_of(tmp_path, paragraph(FILLER) + paragraph(FILLER, y=160))
-    assert text == "\n\n".join([" ".join(FILLER)] * 2)
-
-
-def test_an_indent_begins_a_paragraph(tmp_path):
+    assert text == f"{prose}\n\n{prose}"
     text = text_of(tmp_path, paragraph(FILLER + FILLER) + paragraph(FILLER, y=156, indent=15))
-    assert text.split("\n\n") == [" ".join(FILLER + FILLER), " ".join(FILLER)]
+    assert text == f"{prose} {prose}\n\n{prose}"
+    number = (
+        "Days of frost are rare by the sea, and in the winter of last year there were",
+        "13. Few saw them.",
+    )
+    assert text_of(tmp_path, paragraph([*FILLER, *number])) == f"{prose} {' '.join(number)}"
 
 
 @pytest.mark.parametrize(
@@ -59,31 +66,22 @@ def test_a_hyphen_at_a_lines_end_goes_unless_the_document_writes_it(
     assert expected in text
 
 
+BANK = "Saltmere Bank, account 20 30 40"
+
+
 def test_a_running_head_is_read_once_and_a_foot_once(tmp_path):
-    pages = [
-        [
-            Text("Invoice No. 4711 of 3 March 2024", y=40),
-            *paragraph([f"Item {number} of the list. {FILLER[0]}", FILLER[1]]),
-            Text("Saltmere Bank, account 20 30 40", y=800, size=9),
-        ]
-        for number in (1, 2)
-    ]
-    text = text_of(tmp_path, *pages)
+    bodies = ([f"Item {number} of the list. {FILLER[0]}", FILLER[1]] for number in (1, 2))
+    text = text_of(tmp_path, *(between("Invoice No. 4711 of 3 March 2024", body, BANK) for body in bodies))
     assert text.startswith("Invoice No. 4711 of 3 March 2024\n\nItem 1") and text.count("4711") == 1
-    assert text.endswith("quay.\n\nSaltmere Bank, account 20 30 40") and text.count("Saltmere") == 1
+    assert text.endswith(f"quay.\n\n{BANK}") and text.count("Saltmere") == 1
 
 
 def test_heads_that_a_page_writes_last_stand_at_the_edges_of_the_text(tmp_path):
     bodies = [[*FILLER, "He left the book with the"], ["harbour office.", *FILLER]]
-    pages = [
-        [
-            *paragraph(body),
-            Text("Contract of the harbour", y=40, size=8),
-            Text("Saltmere Bank, account 20 30 40", y=800, size=8),
-            Text(f"page {number} of 2", x=200 + 60 * number, y=800, size=8),
-        ]
-        for number, body in enumerate(bodies, start=1)
-    ]
+    pages = []
+    for number, body in enumerate(bodies, start=1):
+        head, *rest = between("Contract of the harbour", body, BANK)
+        pages.append([*rest, head, Text(f"page {number} of 2", x=200 + 60 * number, y=800, size=9)])
     text = text_of(tmp_path, *pages)
     assert text.startswith("Contract of the harbour\n\nThe keeper") and text.count("Contract") == 1
     assert "He left the book with the harbour office." in text
@@ -108,28 +106,21 @@ def test_raised_digits_are_no_part_of_the_number_before_them(tmp_path):
 
 def test_running_heads_and_page_numbers_go_even_where_a_chapter_is_short(tmp_path):
     chapters = ["Storms"] * 4 + ["Drought"] + ["Heat"] * 4
-    pages = [
-        [
-            Text("Town Handbook", y=40, size=9),
-            Text(chapter, x=450, y=40, size=9),
-            *paragraph([f"Observation {number} begins here. {FILLER[0]}", FILLER[1]]),
-            Text(f"Page {number} of 9", x=270, y=800, size=9),
-        ]
-        for number, chapter in enumerate(chapters, start=1)
-    ]
+    pages = []
+    for number, chapter in enumerate(chapters, start=1):
+        body = [f"Observation {number} begins here. {FILLER[0]}", FILLER[1]]
+        head, *rest = between("Town Handbook", body, f"Page {number} of 9")
+        pages.append([head, Text(chapter, x=450, y=40, size=9), *rest])
     text = text_of(tmp_path, *pages)
     assert text.startswith("Town Handbook Storms\n\n") and text.count("Town Handbook") == 1
-    assert "Drought" not in text
-    assert "Page" not in text
-    assert [f"Observation {number} begins" in text for number in range(1, 10)] == [True] * 9
+    assert "Drought" not in text and "Page" not in text
+    assert all(f"Observation {number} begins" in text for number in range(1, 10))
 
 
 def test_lines_that_differ_only_in_numbers_are_no_heads_when_nothing_parts_them_from_the_body(tmp_path):
-    pages = [
-        paragraph([f"On day {number} the tide was {number} cm high.", *FILLER]) for number in range(1, 9)
-    ]
-    text = text_of(tmp_path, *pages)
-    assert all(f"On day {number} the tide" in text for number in range(1, 9))
+    lines = [f"On day {number} the tide was {number} cm high." for number in range(1, 9)]
+    text = text_of(tmp_path, *(paragraph([line, *FILLER]) for line in lines))
+    assert all(line in text for line in lines)
 
 
 def test_a_sentence_broken_over_two_pages_stays_whole_and_keeps_both_pages(tmp_path):
@@ -152,42 +143,21 @@ def test_larger_and_bold_lines_are_headings(tmp_path):
         *paragraph(FILLER, y=250),
     ]
     source = read_pdf(tmp_path, page)
-    assert [heading.section for heading in source.headings] == [
-        "Town Handbook",
-        "4 Storms",
-        "4 Storms > Warning levels",
-        "5 Heat",
-    ]
-    assert source.section_at(source.text.index("The keeper")) == "4 Storms > Warning levels"
+    levels = "4 Storms > Warning levels"
+    assert [heading.section for heading in source.headings] == ["Town Handbook", "4 Storms", levels, "5 Heat"]
+    assert source.section_at(source.text.index("The keeper")) == levels
     assert source.section_at(source.text.rindex("The keeper")) == "5 Heat"
 
 
-def test_bookmarks_give_the_headings_where_there_are_some(tmp_path):
-    pages = [[Text(title, y=60), *paragraph(FILLER)] for title in ("STORMS.", "DROUGHT.", "HEAT.")]
-    marks = [("Storms", 1), ("Drought", 2), ("Heat", 3)]
+@pytest.mark.parametrize("leads", [True, False])
+def test_bookmarks_give_the_headings_where_they_lead_to_pages(tmp_path, leads):
+    titles = ("Storms", "Drought", "Heat")
+    pages = [[Text(f"{title.upper()}.", y=60, size=16, bold=True), *paragraph(FILLER)] for title in titles]
+    marks = [(title, number if leads else -1) for number, title in enumerate(titles, start=1)]
     source = read_pdf(tmp_path, *pages, bookmarks=marks)
     assert [(heading.section, heading.offset) for heading in source.headings] == [
-        ("Storms", source.text.index("STORMS.")),
-        ("Drought", source.text.index("DROUGHT.")),
-        ("Heat", source.text.index("HEAT.")),
+        (title if leads else f"{title.upper()}.", source.text.index(f"{title.upper()}.")) for title in titles
     ]
-
-
-def test_bookmarks_that_lead_nowhere_are_none(tmp_path):
-    page = [Text("4 Storms", y=60, size=16, bold=True), *paragraph(FILLER)]
-    with pymupdf.open(make_pdf(tmp_path / "a.pdf", [page])) as document:
-        document.set_toc([[1, title, -1] for title in ("Storms", "Drought", "Heat")])
-        document.save(tmp_path / "b.pdf")
-    assert [heading.section for heading in extract_text(tmp_path / "b.pdf").headings] == ["4 Storms"]
-
-
-def test_a_number_that_begins_a_wrapped_line_is_no_list_item(tmp_path):
-    lines = [
-        *FILLER,
-        "Days of frost are rare by the sea, and in the winter of last year there were",
-        "13. Few saw them.",
-    ]
-    assert "there were 13. Few saw them." in text_of(tmp_path, paragraph(lines))
 
 
 def test_each_page_can_be_found(tmp_path):
@@ -208,7 +178,7 @@ def test_each_page_can_be_found(tmp_path):
          r"is truncated.*qpdf bad\.pdf bad-rest\.pdf"),
         (lambda data: b"\x89PNG\r\n\x1a\n" + data[20:], "is not a PDF"),
         (lambda data: b"%PDF-1.7\n" + b"junk " * 500 + b"%%EOF", "is damaged"),
-        (lambda data: re.sub(rb"/Kids \[[^]]+", b"/Kids [2 0 R", data), "is damaged"),
+        (lambda data: re.sub(rb"/Kids\[[^]]+", b"/Kids[2 0 R", data), "is damaged"),
         (lambda data: data.replace(b"/Kids", b"/Kods"), "is damaged.*print it from there to a new PDF"),
         (lambda data: b"", "is empty"),
     ],
@@ -243,7 +213,7 @@ def test_a_whole_pdf_is_read_whatever_stands_around_it(tmp_path, surround):
 def test_a_turned_page_of_which_a_part_is_shown_is_read(tmp_path, turn):
     path = make_pdf(tmp_path / "turned.pdf", [[Text("Hidden by the frame", y=30), *paragraph(FILLER, y=600)]])
     box = b"/MediaBox [0 0 595 842] /CropBox [30 100 565 300] /Rotate %d" % turn
-    path.write_bytes(path.read_bytes().replace(b"/MediaBox [0 0 595 842]", box))
+    path.write_bytes(path.read_bytes().replace(b"/MediaBox[0 0 595 842]", box))
     assert extract_text(path).text.split() == " ".join(FILLER).split()
 
 
@@ -261,14 +231,11 @@ def test_a_pdf_without_text_is_refused_with_a_way_to_read_it(tmp_path, lines, en
         extract_text(make_pdf(tmp_path / "my scan.pdf", [lines], encrypted=encrypted))
 
 
-def test_a_line_without_size_is_a_column_of_its_own():
-    line = Line(["a"], 60, 100, 70, 100, 0.0, bold=False)
-    assert Flow([line]).text_column(line) == (60, 70)
-
-
 def test_labels_all_over_a_page_are_set_in_columns_in_time():
-    labels = [Line(["Hill"], 7 * at % 30_000, 11 * at % 3_000, 7 * at % 30_000 + 9, 0, 6, bold=False)
-              for at in range(4000)]  # fmt: skip
+    labels = [
+        Line(["Hill"], x, 11 * at % 3_000, x + 9, 0, 6, bold=False)
+        for at, x in enumerate(7 * at % 30_000 for at in range(4000))
+    ]
     started = time.process_time()
     flow = Flow(labels)
     assert flow.text_column(labels[0]) == (0, 30)

@@ -11,17 +11,20 @@ from adaptive_rag.ingest.text import load_text
 
 
 @pytest.fixture
-def meddle(monkeypatch):
-    """Let something happen to each .txt file right after it was read."""
+def meddle(tmp_path, monkeypatch):
+    """Return a function that reads a text file, to which something happens right after each reading."""
 
-    def install(happening):
+    def read(text, happening):
         def load(self, path, builder):
             load_text(path, builder)
             happening(path)
 
         monkeypatch.setattr(Loader, "__call__", load)
+        path = tmp_path / "a.txt"
+        path.write_text(text)
+        return read_file(SourceFile(path, "a.txt"), LOADERS["text"])
 
-    return install
+    return read
 
 
 def test_an_empty_file_says_so_whatever_its_kind(tmp_path):
@@ -33,12 +36,22 @@ def test_an_empty_file_says_so_whatever_its_kind(tmp_path):
         assert "is empty: it has 0 bytes" in str(error.value), suffix
 
 
-def test_a_file_that_vanishes_while_it_is_read_is_reported(tmp_path, meddle):
-    path = tmp_path / "a.txt"
-    path.write_text("Here now.")
-    meddle(Path.unlink)
-    with pytest.raises(IndexingError, match="vanished while it was read"):
-        read_file(SourceFile(path, "a.txt"), LOADERS["text"])
+def lose_folder(path):
+    raise FileNotFoundError(2, "No usable temporary directory found in ['/tmp']")
+
+
+@pytest.mark.parametrize(
+    ("happening", "said"),
+    [
+        (Path.unlink, "vanished while it was read"),
+        (lose_folder, r"^cannot be read: No usable temporary directory"),
+        (lambda path: path.write_text(path.read_text() + " More."), r"^changed while it was read, 2 times"),
+    ],
+    ids=["it vanishes", "a temporary folder is missing", "it keeps changing"],
+)
+def test_what_happens_to_a_file_while_it_is_read_is_reported(meddle, happening, said):
+    with pytest.raises(IndexingError, match=said):
+        meddle("Here now.", happening)
 
 
 def test_a_file_that_vanished_before_it_is_read_is_reported(tmp_path):
@@ -47,34 +60,10 @@ def test_a_file_that_vanished_before_it_is_read_is_reported(tmp_path):
     )
 
 
-def test_a_missing_temporary_folder_is_not_reported_as_the_file(tmp_path, meddle):
-    (tmp_path / "a.txt").write_text("Here now.")
-
-    def fail(path):
-        raise FileNotFoundError(2, "No usable temporary directory found in ['/tmp']")
-
-    meddle(fail)
-    with pytest.raises(IndexingError, match=r"^cannot be read: No usable temporary directory"):
-        read_file(SourceFile(tmp_path / "a.txt", "a.txt"), LOADERS["text"])
-
-
 def test_a_file_that_changes_once_is_read_again(tmp_path, meddle):
-    path = tmp_path / "a.txt"
-    path.write_text("First.")
     changes = iter(["Second, and longer."])
-    meddle(
-        lambda path: path.write_text(next(changes, path.read_text())) if path.read_text() == "First." else 0
-    )
-    source = read_file(SourceFile(path, "a.txt"), LOADERS["text"])
-    assert (source.text, source.content_hash) == ("Second, and longer.", hash_file(path))
-
-
-def test_a_file_that_keeps_changing_is_reported(tmp_path, meddle):
-    path = tmp_path / "a.txt"
-    path.write_text("More.")
-    meddle(lambda path: path.write_text(path.read_text() + " And more."))
-    with pytest.raises(IndexingError, match=r"^changed while it was read, 2 times"):
-        read_file(SourceFile(path, "a.txt"), LOADERS["text"])
+    source = meddle("First.", lambda path: [path.write_text(change) for change in changes])
+    assert (source.text, source.content_hash) == ("Second, and longer.", hash_file(tmp_path / "a.txt"))
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")

@@ -57,11 +57,8 @@ def test_what_stands_twice_on_a_page_is_told_apart_by_its_span(tmp_path, nth):
 def test_a_sentence_in_a_column_and_over_two_pages_is_found_in_all_its_parts(tmp_path):
     left = ["The west gate is painted in", "green every second spring by", "the keeper and his sons, who"]
     right = ["The east gate was lost in the", "storm of a dreadful winter", "and has not been built since."]
-    columns = [
-        line
-        for at in range(3)
-        for line in (Text(left[at], 60, 100 + 14 * at), Text(right[at], 320, 100 + 14 * at))
-    ]
+    rows = zip(paragraph(left), paragraph(right, x=320), strict=True)
+    columns = [line for row in rows for line in row]
     path = make_pdf(tmp_path / "columns.pdf", [columns, paragraph(["Bells ring at six in the morning."])])
     apart = {**cite(path, left[0]), "quote": " ".join(left)}
     assert words_in(path, locate(apart, path)) == left

@@ -77,17 +77,6 @@ def test_what_cannot_be_read_is_refused_with_its_reason(read_file, name, content
         read_file(name, content)
 
 
-def save(path):
-    if path.suffix == ".docx":
-        made = docx.Document()
-    elif path.suffix == ".xlsx":
-        made = openpyxl.Workbook()
-    else:
-        made = pptx.Presentation()
-        made.slides.add_slide(made.slide_layouts[5]).shapes.title.text = "Costs"
-    made.save(path)
-
-
 @pytest.mark.parametrize(
     ("name", "part", "reason"),
     [
@@ -100,7 +89,10 @@ def save(path):
     ],
 )
 def test_a_part_that_is_something_else_is_refused(tmp_path, name, part, reason):
-    save(tmp_path / name)
-    change_parts(tmp_path / name, lambda each, data: b"<a/>" if each == part else data)
+    path, deck = tmp_path / name, pptx.Presentation()
+    deck.slides.add_slide(deck.slide_layouts[5]).shapes.title.text = "Costs"
+    made = {".docx": docx.Document(), ".xlsx": openpyxl.Workbook(), ".pptx": deck}
+    made[path.suffix].save(path)
+    change_parts(path, lambda each, data: b"<a/>" if each == part else data)
     with pytest.raises(IndexingError, match=reason):
-        extract_text(tmp_path / name)
+        extract_text(path)

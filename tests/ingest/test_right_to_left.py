@@ -9,6 +9,26 @@ from adaptive_rag.ingest.right_to_left import Letter, read_parts
 STEP = 5  # points from letter to letter, which are set at 10
 
 
+def text_of(folder, *boxes, rules=()):
+    """Return the text of a page of boxes, each its corners, its HTML and how it is turned, and of rules."""
+    with pymupdf.open() as document:
+        page = document.new_page()
+        for corners, html, *turned in boxes:
+            page.insert_htmlbox(pymupdf.Rect(corners), html, rotate=turned[0] if turned else 0)
+        for rule in rules:
+            page.draw_rect(rule)
+        document.save(folder / "a.pdf")
+    return extract_text(folder / "a.pdf").text
+
+
+WHOLE = (60, 60, 500, 700)
+
+
+def joined(*letters):
+    """Read letters, each given as what it is and where it begins and ends."""
+    return [part.text for part in read_parts([Letter(*letter, 10) for letter in letters])]
+
+
 def shown(text):
     """Return letters as a page shows them, from left to right; "~" is a gap without a blank."""
     return [Letter(char, STEP * at, STEP * (at + 1), 10) for at, char in enumerate(text) if char != "~"]
@@ -50,18 +70,27 @@ def test_wide_gaps_and_ruled_lines_part_cells_from_right_to_left():
     assert read("גבא דחי", STEP, 5 * STEP) == ["יחד אבג"]  # a drawing that goes through words
 
 
-def test_ligatures_and_marks_keep_their_order():
-    # "دولار": the page has one shape for "لا", whose second letter has no width, at its right edge
-    letters = [
-        Letter("ر", 0, 5, 10),
-        Letter("ل", 5, 10, 10),
-        Letter("ا", 10, 10, 10),
-        Letter("و", 10, 15, 10),
-    ]
-    assert [part.text for part in read_parts([*letters, Letter("د", 15, 20, 10)])] == ["دولار"]
-    # a mark in the middle of its letter, and one at its left edge
-    letters = [Letter("ה", 0, 5, 10), Letter("ָ", 0, 0, 10), Letter("מ", 5, 10, 10), Letter("ַ", 7, 7, 10)]
-    assert [part.text for part in read_parts(letters)] == ["מַהָ"]
+@pytest.mark.parametrize(
+    ("letters", "word"),
+    [
+        # the page has one shape for "لا", whose second letter has no width, at its right edge
+        ([("ر", 0, 5), ("ل", 5, 10), ("ا", 10, 10), ("و", 10, 15), ("د", 15, 20)], "دولار"),
+        # a mark in the middle of its letter, and one at its left edge
+        ([("ה", 0, 5), ("ָ", 0, 0), ("מ", 5, 10), ("ַ", 7, 7)], "מַהָ"),
+        # written by a font that has a shape for each half of "لآ" and "لا", from right to left
+        (
+            [("ا", 25, 30), ("ل", 20, 25), ("آ", 20, 20), ("ل", 15, 20), ("ا", 15, 15), ("ت", 10, 15)],
+            "الآلات",
+        ),
+        # one shape for "الا", whose letters a program turned round
+        ([("ا", 20, 20), ("ل", 20, 20), ("ا", 15, 20), ("ب", 10, 15), ("ن", 5, 10)], "الابن"),
+        # a mark between two letters belongs to the one before it, also in its form with a blank below
+        ([("ر", 15, 20), ("ص", 10, 15), ("ً", 15, 15), ("ا", 5, 10)], "رصًا"),
+        ([("ر", 15, 20), ("ص", 10, 15), ("\ufe70", 15, 15), ("ا", 5, 10)], "رصًا"),
+    ],
+)
+def test_ligatures_and_marks_keep_their_order(letters, word):
+    assert joined(*letters) == [word]
 
 
 def test_hebrew_and_arabic_between_english_are_read_word_for_word(tmp_path):
@@ -71,44 +100,22 @@ def test_hebrew_and_arabic_between_english_are_read_word_for_word(tmp_path):
         "The town clerk counted the public cistern for 45 days, as agreed in March.": "ltr",
         "فتح الميناء القديم أبوابه بعد العاصفة.": "rtl",
     }
-    with pymupdf.open() as document:
-        html = "".join(f'<p dir="{way}">{sentence}</p>' for sentence, way in sentences.items())
-        document.new_page().insert_htmlbox(pymupdf.Rect(50, 50, 550, 700), html)
-        document.save(tmp_path / "a.pdf")
-    text = extract_text(tmp_path / "a.pdf").text
+    html = "".join(f'<p dir="{way}">{sentence}</p>' for sentence, way in sentences.items())
+    text = text_of(tmp_path, (WHOLE, html))
     assert [sentence for sentence in sentences if sentence not in text] == []
 
 
 def test_a_page_of_hebrew_is_read_with_its_tables(tmp_path):
     rows = [("פריט", "מחיר", "מקום"), ("ציר", "45", "רציף 3"), ("בריח", "7.50", "רציף 12")]
-    with pymupdf.open() as document:
-        page = document.new_page()
-        page.insert_htmlbox(pymupdf.Rect(290, 50, 500, 80), '<p dir="rtl">המחיר הוא 45 שקל.</p>')
-        for down, row in enumerate(rows):
-            for left, cell in zip((430, 360, 290), row, strict=True):
-                box = pymupdf.Rect(left, 100 + 30 * down, left + 70, 130 + 30 * down)
-                page.draw_rect(box)
-                page.insert_htmlbox(box, f'<p dir="rtl">{cell}</p>')
-        document.save(tmp_path / "a.pdf")
-    assert extract_text(tmp_path / "a.pdf").text == (
+    cells = [
+        ((left, 100 + 30 * down, left + 70, 130 + 30 * down), f'<p dir="rtl">{cell}</p>')
+        for down, row in enumerate(rows)
+        for left, cell in zip((430, 360, 290), row, strict=True)
+    ]
+    above = (290, 50, 500, 80), '<p dir="rtl">המחיר הוא 45 שקל.</p>'
+    assert text_of(tmp_path, above, *cells, rules=[corners for corners, _ in cells]) == (
         "המחיר הוא 45 שקל.\n\nפריט | מחיר | מקום\nציר | 45 | רציף 3\nבריח | 7.50 | רציף 12"
     )
-
-
-def test_a_letter_without_width_belongs_to_the_lam_that_it_touches():
-    # "الآلات", written by a font that has a shape for each half of "لآ" and "لا", from right to left
-    shapes = [("ا", 25, 30), ("ل", 20, 25), ("آ", 20, 20), ("ل", 15, 20), ("ا", 15, 15), ("ت", 10, 15)]
-    assert [part.text for part in read_parts([Letter(*shape, 10) for shape in shapes])] == ["الآلات"]
-    # "الابن": one shape for "الا", whose letters a program turned round
-    shapes = [("ا", 20, 20), ("ل", 20, 20), ("ا", 15, 20), ("ب", 10, 15), ("ن", 5, 10)]
-    assert [part.text for part in read_parts([Letter(*shape, 10) for shape in shapes])] == ["الابن"]
-
-
-def test_a_mark_between_two_letters_belongs_to_the_one_before_it():
-    shapes = [("ر", 15, 20), ("ص", 10, 15), ("ً", 15, 15), ("ا", 5, 10)]
-    assert [part.text for part in read_parts([Letter(*shape, 10) for shape in shapes])] == ["رصًا"]
-    shapes[2] = ("\ufe70", 15, 15)  # its form with a blank below
-    assert [part.text for part in read_parts([Letter(*shape, 10) for shape in shapes])] == ["رصًا"]
 
 
 def test_a_blank_parts_the_end_of_a_latin_word_from_what_follows():
@@ -131,30 +138,20 @@ ARABIC = "فتح الميناء القديم أبوابه، لأن الآلات 
     ids=["Arabic", "Arabic with vowels", "Persian", "Hebrew"],
 )
 def test_every_letter_and_mark_of_a_page_comes_back(tmp_path, text):
-    with pymupdf.open() as document:
-        page = document.new_page()
-        page.insert_htmlbox(pymupdf.Rect(60, 60, 300, 700), f'<p dir="rtl">{text}</p>')
-        document.save(tmp_path / "a.pdf")
-    read_back = " ".join(extract_text(tmp_path / "a.pdf").text.split())
-    assert unicodedata.normalize("NFC", read_back) == unicodedata.normalize("NFC", text)
+    read_back = text_of(tmp_path, ((60, 60, 300, 700), f'<p dir="rtl">{text}</p>'))
+    assert unicodedata.normalize("NFC", " ".join(read_back.split())) == unicodedata.normalize("NFC", text)
 
 
 def test_lines_that_reach_into_each_other_stay_apart(tmp_path):
     lines = ["המזח הצפוני נפתח באביב", "השוער סופר את הספינות"]
-    with pymupdf.open() as document:
-        page = document.new_page()
-        html = f'<p dir="rtl" style="line-height:0.65">{"<br>".join(lines)}</p>'
-        page.insert_htmlbox(pymupdf.Rect(60, 60, 500, 700), html)
-        document.save(tmp_path / "a.pdf")
-    assert extract_text(tmp_path / "a.pdf").text.split() == " ".join(lines).split()
+    html = f'<p dir="rtl" style="line-height:0.65">{"<br>".join(lines)}</p>'
+    assert text_of(tmp_path, (WHOLE, html)).split() == " ".join(lines).split()
 
 
 def test_an_upright_line_is_read_from_its_own_start(tmp_path):
-    with pymupdf.open() as document:
-        page = document.new_page()
-        page.insert_htmlbox(pymupdf.Rect(60, 60, 500, 100), '<p dir="rtl">المحلات والبلدان كلها</p>')
-        for turn, left in ((90, 100), (270, 300)):
-            box = pymupdf.Rect(left, 200, left + 40, 400)
-            page.insert_htmlbox(box, '<p dir="rtl">الترتيب الأول</p>', rotate=turn)
-        document.save(tmp_path / "a.pdf")
-    assert extract_text(tmp_path / "a.pdf").text.count("الترتيب الأول") == 2
+    level = (60, 60, 500, 100), '<p dir="rtl">المحلات والبلدان كلها</p>'
+    upright = [
+        ((left, 200, left + 40, 400), '<p dir="rtl">الترتيب الأول</p>', turn)
+        for turn, left in ((90, 100), (270, 300))
+    ]
+    assert text_of(tmp_path, level, *upright).count("الترتيب الأول") == 2

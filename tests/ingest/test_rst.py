@@ -8,7 +8,6 @@ GUIDE = """======
 
 Storms
 ======
-
 Shut the gate::
 
     Not a title
@@ -16,9 +15,7 @@ Shut the gate::
 
 Warning levels
 --------------
-
 - first
-- second
 
 -----
 
@@ -27,7 +24,6 @@ Too short
 
 Bells
 =====
-
 Ring it.
 """
 
@@ -36,12 +32,8 @@ def test_underlined_titles_are_headings_by_the_order_of_their_signs(read_file):
     source = read_file("guide.rst", GUIDE)
     assert "====" not in source.text.replace("    ===========", "").replace("===========\n```", "")
     assert source.text.count("\n") == GUIDE.count("\n")
-    assert [heading.section for heading in source.headings] == [
-        "Gates",
-        "Storms",
-        "Storms > Warning levels",
-        "Bells",
-    ]
+    headings = ["Gates", "Storms", "Storms > Warning levels", "Bells"]
+    assert [heading.section for heading in source.headings] == headings
     assert source.section_at(source.text.index("Ring it")) == "Bells"
     assert checked_chunks(source, size=60, overlap=0)
 
@@ -50,6 +42,11 @@ def read(read_file, text):
     source = read_file("a.rst", text)
     assert source.text.count("\n") == text.count("\n")
     return "\n".join(line for line in source.text.split("\n") if line)
+
+
+CROSSED = "+---+--------+\n| A | +49 30 |\n+---+--------+\n| B | A+     |\n+---+--------+\n"
+CSV = '.. csv-table:: Stock\n   :header: "Item", "Price"\n\n   Hinge, "4,20"\n   "Brass\n   rod", 3\n'
+STOCK = "Stock\nItem | Price\n--- | ---\nHinge | 4,20\nBrass rod | 3"
 
 
 @pytest.mark.parametrize(
@@ -64,14 +61,8 @@ def read(read_file, text):
         (".. image:: a.png\n   :alt: The wall\n\nEnd.\n", "The wall\nEnd."),
         (".. code-block:: sh\n\n   ls |x|\n\nEnd.\n", "```sh\nls |x|\n```\nEnd."),
         ("+---+---+\n| A | B |\n+===+===+\n| 1 | 2 |\n+---+---+\n", "A | B\n--- | ---\n1 | 2"),
-        (
-            "+---+--------+\n| A | +49 30 |\n+---+--------+\n| B | A+     |\n+---+--------+\n",
-            "A | +49 30\nB | A+",
-        ),
-        (
-            '.. csv-table:: Stock\n   :header: "Item", "Price"\n\n   Hinge, "4,20"\n   "Brass\n   rod", 3\n',
-            "Stock\nItem | Price\n--- | ---\nHinge | 4,20\nBrass rod | 3",
-        ),
+        (CROSSED, "A | +49 30\nB | A+"),
+        (CSV, STOCK),
         (".. csv-table::\n   :header-rows: 1\n\n   A, B\n   1, 2\n", "A | B\n1 | 2"),
         (".. list-table::\n\n   * - A\n     - B\n   * - 1\n     - 2\n", "A | B\n1 | 2"),
     ],

@@ -49,58 +49,45 @@ def test_characters_are_read_in_every_way_of_writing_them(read, written, read_as
     assert read(rf"\pard {written}\par").text == read_as
 
 
-def test_what_is_no_text_is_left_out(read):
-    assert (
-        read(
-            r"{\*\generator Word;}A {\v hidden }{\field{\*\fldinst HYPERLINK a}{\fldrslt link}} stays"
-            r"{\pict\wmetafile8 0102abcd}{\*\unknown {x} y}{\deleted gone}.{\bin5 }{{}b}"
-            r"{\footnote\pard See {\i below}.\par Twice.}\par"
-        ).text
-        == "A link stays.\n\nSee below. Twice."
-    )
+BOX = r"{\shp{\*\shpinst{\shptxt \pard In {\b a} box.\par Twice\cell now}}}"
+BODIES = {
+    "what is no text is left out": (
+        r"{\*\generator Word;}A {\v hidden }{\field{\*\fldinst HYPERLINK a}{\fldrslt link}} stays"
+        r"{\pict\wmetafile8 0102abcd}{\*\unknown {x} y}{\deleted gone}.{\bin5 }{{}b}"
+        r"{\footnote\pard See {\i below}.\par Twice.}\par",
+        "A link stays.\n\nSee below. Twice.",
+    ),
+    "a star inside a group hides nothing and at its start only what is unknown": (
+        r"{\i0\b0\*\cs7 The fox {\*}jumps} {\*\unknown hidden}{\*\bkmkstart hidden}over.\par",
+        "The fox jumps over.",
+    ),
+    "text boxes and what an object shows are read": (
+        r"{\shp{\*\shpinst\shpleft1{\sp{\sn a}{\sv 1}}{\shptxt In a box.\par}}{\shprslt Again.\par}}"
+        r"{\object\objemb{\*\objdata 00ff}{\result A table of it.}}\par",
+        "A table of it.\n\nIn a box.",
+    ),
+    "a text box stands behind its paragraph or in its cell": (
+        rf"\pard Hello {BOX}world goes on.\par {BOX}\par" + row(f"Hook {BOX}", "4"),
+        "Hello world goes on.\n\nIn a box.\n\nTwice now\n\nIn a box.\n\nTwice now\n\n"
+        "Hook In a box. Twice now | 4",
+    ),
+    "a table becomes rows also where nothing ends the last": (
+        row("Item", "Price") + row("Hinge", r"4.20\par pounds") + row("Dowel", "") + r"\pard After.\par"
+        r"\intbl Station\cell Phone\cell ",
+        "Item | Price\nHinge | 4.20 pounds\nDowel\n\nAfter.\n\nStation | Phone",
+    ),
+}
 
 
-def test_a_table_becomes_rows(read):
-    source = read(
-        row("Item", "Price")
-        + row("Hinge", r"4.20\par pounds")
-        + row("Dowel", "")
-        + r"\pard After.\par"
-        + row("A", "B")
-    )
-    assert source.text == "Item | Price\nHinge | 4.20 pounds\nDowel\n\nAfter.\n\nA | B"
+@pytest.mark.parametrize(("body", "text"), BODIES.values(), ids=BODIES)
+def test_a_body_is_read_as_it_is_shown(read, body, text):
+    assert read(body).text == text
 
 
 def test_a_document_that_breaks_off_is_read_as_far_as_it_goes(read):
     source = read(r"\pard Shut the {\b gate", HEAD, "")
     assert source.text == "Shut the gate"
     assert source.notes == ("breaks off before its end: what is there was read",)
-
-
-def test_a_star_inside_a_group_hides_nothing_and_at_its_start_only_what_is_unknown(read):
-    source = read(r"{\i0\b0\*\cs7 The fox {\*}jumps} {\*\unknown hidden}{\*\bkmkstart hidden}over.\par")
-    assert source.text == "The fox jumps over."
-
-
-def test_text_boxes_and_what_an_object_shows_are_read(read):
-    source = read(
-        r"{\shp{\*\shpinst\shpleft1{\sp{\sn a}{\sv 1}}{\shptxt In a box.\par}}{\shprslt Again.\par}}"
-        r"{\object\objemb{\*\objdata 00ff}{\result A table of it.}}\par"
-    )
-    assert source.text == "A table of it.\n\nIn a box."
-
-
-def test_a_text_box_stands_behind_its_paragraph_or_in_its_cell(read):
-    box = r"{\shp{\*\shpinst{\shptxt \pard In {\b a} box.\par Twice\cell now}}}"
-    source = read(rf"\pard Hello {box}world goes on.\par {box}\par" + row(f"Hook {box}", "4"))
-    assert source.text == (
-        "Hello world goes on.\n\nIn a box.\n\nTwice now\n\nIn a box.\n\nTwice now\n\n"
-        "Hook In a box. Twice now | 4"
-    )
-
-
-def test_a_row_that_nothing_ends_is_kept(read):
-    assert read(r"\intbl Station\cell Phone\cell ").text == "Station | Phone"
 
 
 def test_the_font_where_none_is_named_tells_the_letters(read):

@@ -36,61 +36,68 @@ def page(text, *links, head=""):
     return f"<html><head><title>Page</title>{head}</head><body><main><p>{text}</p>{led}</main></body></html>"
 
 
-def build(index, server, path="/", depth=0, **bounds):
-    site = Site(server.url + path, depth, **{"private_networks": True, **bounds})
-    return Index.build(site, index, prune=True)
+def put_pages(server, **links):
+    """Put pages with some words and links: "start" is the first page, the others have their names."""
+    for name, led in links.items():
+        path = "/" if name == "start" else f"/{name}"
+        server.put(path, page(f"The page {path}.", *led.split()))
+
+
+def site_of(server, path="/", depth=0, **bounds):
+    return Site(server.url + path, depth, **{"private_networks": True, **bounds})
+
+
+def build(index, server, path="/", depth=0, *, prune=True, **bounds):
+    return Index.build(site_of(server, path, depth, **bounds), index, prune=prune)
 
 
 def crawled(server, path="/", depth=0, **bounds):
-    return web.crawl(Site(server.url + path, depth, **{"private_networks": True, **bounds}), {})
+    return web.crawl(site_of(server, path, depth, **bounds), {})
 
 
-def test_a_page_is_found_and_cited_by_its_address(server, tmp_path):
-    server.put("/storm", page("The harbour closes at wind force nine."))
-    report = build(tmp_path / "index", server, "/storm")
-    assert report.sources == [f"{server.url}/storm"]
-    [found] = Index.open(tmp_path / "index").search(["When does the harbour close?"], limit=1)
-    assert found[0]["source"] == f"{server.url}/storm"
-    assert found[0]["metadata"]["url"] == f"{server.url}/storm"
+def test_a_page_is_found_and_cited_by_its_address_and_replaced_when_it_changes(server, tmp_path):
+    for force in ("nine", "ten"):
+        server.put("/storm", page(f"The harbour closes at wind force {force}."))
+        report = build(tmp_path / "index", server, "/storm")
+    assert (report.sources, report.updated) == ([f"{server.url}/storm"], 1)
+    [[found]] = Index.open(tmp_path / "index").search(["When does the harbour close?"], limit=5)
+    assert found["text"] == "The harbour closes at wind force ten."
+    assert found["source"] == found["metadata"]["url"] == f"{server.url}/storm"
 
 
-def test_what_stands_on_every_page_is_left_out(server):
-    server.put(
-        "/",
-        "<body><header><a href='/x'>Home</a></header><nav>Menu</nav>"
-        "<div class='cookie-banner'>We use cookies.</div>"
-        "<main><h1>Storms</h1><header>By Ada</header><table><tr><th>Force</th><td>9</td></tr></table></main>"
-        "<div id='sidebar'>Latest news</div><footer>Imprint</footer></body>",
-    )
+SITE = (
+    "<header><a href='/x'>Home</a></header><nav>Menu</nav><div class='cookie-banner'>We use cookies.</div>"
+    "<main><h1>Storms</h1><header>By Ada</header><table><tr><th>Force</th><td>9</td></tr></table></main>"
+    "<div id='sidebar'>Latest news</div><footer>Imprint</footer>"
+)
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        (SITE, "Storms By Ada Force | 9"),
+        ("<div class='menu'><p>Soup of the day</p><p>Bread</p></div>", "Soup of the day Bread"),
+    ],
+    ids=["around the text", "a menu that is the page itself"],
+)
+def test_what_stands_on_every_page_is_left_out(server, body, words):
+    server.put("/", f"<body>{body}</body>")
     [(text, _)] = crawled(server).pages
-    assert text.text.split() == ["Storms", "By", "Ada", "Force", "|", "9"]
-
-
-def test_a_part_named_like_a_menu_stays_where_it_is_the_page(server):
-    server.put("/", "<body><div class='menu'><p>Soup of the day, 4.50</p><p>Bread, 1.20</p></div></body>")
-    [(text, _)] = crawled(server).pages
-    assert "Soup of the day" in text.text
+    assert text.text.split() == words.split()
 
 
 def test_links_are_followed_so_far_and_on_the_same_site_alone(server):
-    server.put(
-        "/", page("Start here today.", "/a", "https://example.org/", "mailto:ada@example.org", "/x.png")
-    )
-    server.put("/a", page("The first step.", "b#part", "/"))
-    server.put("/b", page("The second step.", "/c"))
-    server.put("/c", page("Too far away."))
+    elsewhere = "https://example.org/ mailto:ada@example.org /x.png /#top"
+    put_pages(server, start=f"/a {elsewhere}", a="b#part /", b="/c", c="")
     for depth, expected in ((0, ["/"]), (1, ["/", "/a"]), (2, ["/", "/a", "/b"])):
-        assert not crawled(server, depth=depth).failed
+        assert not crawled(server, "", depth=depth).failed
         assert server.paths() == expected
 
 
 def test_what_is_fetched_and_what_waits_is_told_before_each_page(server, tmp_path):
-    server.put("/", page("Start here today.", "/a", "/b", "/"))
-    server.put("/a", page("The first step.", "/b", "/c"))
-    server.put("/b", page("The second step."))
+    put_pages(server, start="/a /b /", a="/b /c", b="")
     told = []
-    site = Site(server.url, 1, private_networks=True, max_pages=4)
-    Index.build(site, tmp_path / "index", progress=told.append)
+    Index.build(site_of(server, depth=1, max_pages=4), tmp_path / "index", progress=told.append)
     fetching = [each.fetching for each in told if each.fetching]
     assert [(each.fetched, each.waiting, each.address.removeprefix(server.url)) for each in fetching] == [
         (0, 0, "/"),
@@ -103,86 +110,55 @@ def test_what_is_fetched_and_what_waits_is_told_before_each_page(server, tmp_pat
     assert told[-1].fetching is None and told[-1].done == 3
 
 
-def test_robots_txt_is_obeyed(server):
+def test_robots_txt_is_obeyed_and_one_that_cannot_be_read_is_a_no(server):
     server.put("/robots.txt", "User-agent: *\nDisallow: /private/\nAllow: /private/open", "text/plain")
-    server.put("/", page("Start here today.", "/private/a", "/private/open"))
-    server.put("/private/open", page("All may read this."))
+    put_pages(server, **{"start": "/private/a /private/open", "private/open": ""})
     found = crawled(server, depth=1)
     assert server.paths() == ["/", "/private/open"]
-    assert [note.text for note in found.notes] == [
-        "pages were left out: 1 that robots.txt asks programs not to read"
-    ]
+    said = "pages were left out: 1 that robots.txt asks programs not to read"
+    assert [note.text for note in found.notes] == [said]
     [failure] = crawled(server, "/private/a").failed
     assert "robots.txt" in failure.reason
-    assert server.paths() == []
-
-
-def test_a_robots_txt_that_cannot_be_read_is_a_no(server):
     server.pages["/robots.txt"] = 503, {}, b""
-    server.put("/", page("Start here today."))
     [failure] = crawled(server).failed
     assert failure.reason == "is not fetched: its site's robots.txt answers 503 Service Unavailable"
     assert server.paths() == []
 
 
 def test_an_unchanged_page_is_asked_for_with_its_etag_and_not_embedded_again(server, tmp_path):
-    server.put("/", page("Start here today.", "/a"), ETag='"1"')
+    server.put("/", page("Start here today.", "/a", "/b", "/c"), ETag='"1"')
     server.put("/a", page("The first step."), ETag='"2"')
-    assert build(tmp_path / "index", server, depth=1).added == 2
+    server.put("/b", page("A tag that no request can have."), ETag='"caf\xe9"')
+    server.put("/c", page("The same words.", head="<meta name='csrf' content='1'>"))
+    assert build(tmp_path / "index", server, depth=1).added == 4
     server.asked.clear()
+    server.put("/c", page("The same words.", head="<meta name='csrf' content='2'>"))
     again = build(tmp_path / "index", server, depth=1)
-    assert (again.unchanged, again.added, again.updated, again.texts_embedded) == (2, 0, 0, 0)
+    assert (again.unchanged, again.added, again.updated, again.texts_embedded) == (4, 0, 0, 0)
+    assert not again.failed
     sent = {path: headers.get("If-None-Match") for path, headers in server.asked}
-    assert sent == {"/robots.txt": None, "/": '"1"', "/a": '"2"'}
-
-
-def test_an_etag_that_no_request_can_have_is_not_sent(server, tmp_path):
-    server.put("/", page("Start here today."), ETag='"caf\xe9"')
-    assert build(tmp_path / "index", server).added == 1
-    again = build(tmp_path / "index", server)
-    assert (again.failed, again.unchanged) == ([], 1)
-
-
-def test_a_page_whose_words_are_the_same_is_unchanged(server, tmp_path):
-    for token in ("1", "2"):
-        server.put("/", page("Start here today.", head=f"<meta name='csrf' content='{token}'>"))
-        report = build(tmp_path / "index", server)
-    assert (report.unchanged, report.updated) == (1, 0)
-
-
-def test_a_changed_page_replaces_its_chunks(server, tmp_path):
-    for force in ("nine", "ten"):
-        server.put("/", page(f"The harbour closes at wind force {force}."))
-        report = build(tmp_path / "index", server)
-    assert report.updated == 1
-    [found] = Index.open(tmp_path / "index").search(["harbour"], limit=5)
-    assert [candidate["text"] for candidate in found] == ["The harbour closes at wind force ten."]
+    assert sent == {"/robots.txt": None, "/": '"1"', "/a": '"2"', "/b": None, "/c": None}
 
 
 @pytest.mark.parametrize("prune", [True, False])
 def test_a_page_that_is_gone_is_named(server, tmp_path, prune):
     index = tmp_path / "index"
-    server.put("/", page("Start here today.", "/a"), ETag='"1"')
-    server.put("/a", page("The first step."))
+    put_pages(server, start="/a", a="")
     build(index, server, depth=1)
     del server.pages["/a"]
     # depth 0: the page is not linked to in this run, and yet it is asked for
-    site = Site(f"{server.url}/", private_networks=True)
-    report = Index.build(site, index, prune=prune)
+    report = build(index, server, prune=prune)
     done = "It was removed from the index." if prune else "Its last version is kept."
-    assert [(note.source, note.text) for note in report.notes] == [
-        (f"{server.url}/a", f"gone: the server answers 404 Not Found. {done}")
-    ]
+    said = f"gone: the server answers 404 Not Found. {done}"
+    assert [(note.source, note.text) for note in report.notes] == [(f"{server.url}/a", said)]
     manifest = read_manifest(open_location(index))
     assert manifest is not None
     assert (f"{server.url}/a" in manifest.sources) is not prune
 
 
 def test_a_page_that_two_sites_miss_is_removed_once(server, tmp_path):
-    server.put("/", page("Start here today.", "/a"))
-    server.put("/b", page("The other way in.", "/a"))
-    server.put("/a", page("The first step."))
-    sites = [Site(f"{server.url}{path}", depth=1, private_networks=True) for path in ("/", "/b")]
+    put_pages(server, start="/a", a="", b="/a")
+    sites = [site_of(server, path, depth=1) for path in ("/", "/b")]
     Index.build(sites, tmp_path / "index")
     del server.pages["/a"]
     report = Index.build(sites, tmp_path / "index")
@@ -190,86 +166,71 @@ def test_a_page_that_two_sites_miss_is_removed_once(server, tmp_path):
 
 
 def test_a_server_that_fails_for_now_loses_nothing(server, tmp_path):
-    server.put("/", page("Start here today."))
+    put_pages(server, start="")
     build(tmp_path / "index", server)
     server.pages["/"] = 500, {}, b""
     report = build(tmp_path / "index", server)
-    assert [failure.reason for failure in report.failed] == [
-        "cannot be read: the server answers 500 Internal Server Error"
-    ]
+    reasons = [failure.reason for failure in report.failed]
+    assert reasons == ["cannot be read: the server answers 500 Internal Server Error"]
     assert report.total_chunks == 1
 
 
 def test_a_page_goes_by_the_address_that_it_names(server):
     head = '<link rel="canonical" href="/storm">'
     server.put("/storm?from=mail", page("The harbour closes.", "/other", head=head))
-    server.put("/other", page("The other page.", head=head))
-    found = crawled(server, "/storm?from=mail", depth=1)
-    # both name one address, which would make them one source: it goes to the first
-    assert [text.source for text, _ in found.pages] == [f"{server.url}/storm", f"{server.url}/other"]
-    server.put("/", page("Mine.", head='<link rel="canonical" href="https://example.org/">'))
-    assert [text.source for text, _ in crawled(server).pages] == [f"{server.url}/"]
+    server.put("/other", page("The other page.", "/mine", head=head))
+    server.put("/mine", page("Mine.", head='<link rel="canonical" href="https://example.org/">'))
+    found = crawled(server, "/storm?from=mail", depth=2)
+    # two name one address, which would make them one source: it goes to the first
+    names = [text.source.removeprefix(server.url) for text, _ in found.pages]
+    assert names == ["/storm", "/other", "/mine"]
 
 
 def test_a_page_that_has_moved_for_good_is_not_kept_under_its_old_address(server, tmp_path):
-    server.put("/", page("Start here today.", "/a", "/b"))
-    for path in ("/a", "/b"):
-        server.put(path, page(f"The page {path}."))
+    put_pages(server, start="/a /b", a="", b="", new="", login="")
     build(tmp_path / "index", server, depth=1)
     server.redirect("/a", "/new", 301)
     server.redirect("/b", "/login")  # for now
-    server.put("/new", page("The page /a."))
-    server.put("/login", page("Who are you?"))
     report = build(tmp_path / "index", server, depth=1)
     assert (report.added, report.removed) == (2, 1)
     said = f"gone: it is now named {server.url}/new. It was removed from the index."
     assert [(note.source, note.text) for note in report.notes] == [(f"{server.url}/a", said)]
 
 
-def test_redirects_are_followed_to_the_page_and_not_for_ever(server):
+def test_redirects_are_followed_to_the_page_and_not_for_ever_or_to_another_port(server):
     server.redirect("/old", "/new")
     server.redirect("/loop", "/loop")
-    server.put("/new", page("The new page."))
+    server.redirect("/port", "http://127.0.0.1:1/")
+    put_pages(server, new="")
     assert [text.source for text, _ in crawled(server, "/old").pages] == [f"{server.url}/new"]
-    [failure] = crawled(server, "/loop").failed
-    assert failure.reason == "leads on to other addresses more than 5 times"
+    [endless] = crawled(server, "/loop").failed
+    assert endless.reason == "leads on to other addresses more than 5 times"
+    [other] = crawled(server, "/port").failed
+    assert other.reason.startswith("leads to port 1, which is not requested")
 
 
-def test_other_kinds_are_read_by_their_loaders(server):
-    server.put("/notes", "# Storms\n\nForce nine.", "text/markdown; charset=utf-8")
-    server.put("/rows.csv", "force,what\n9,closed\n", "text/plain")
-    server.put("/cafe", "Caf\xe9 open".encode("latin-1"), "text/plain; charset=iso-8859-1")
-    server.put("/slow", "Codecs-", "text/plain; charset=punycode")
-    server.put("/image", b"\x89PNG", "image/png")
-    [(notes, _)] = crawled(server, "/notes").pages
-    assert notes.headings[0].section == "Storms"
-    [(rows, _)] = crawled(server, "/rows.csv").pages
-    assert rows.records[0].metadata["row"]
-    [(cafe, _)] = crawled(server, "/cafe").pages
-    assert cafe.text == "Caf\xe9 open"
-    [(slow, _)] = crawled(server, "/slow").pages
-    assert slow.text == "Codecs-"
-    [failure] = crawled(server, "/image").failed
-    assert failure.reason == "is of type 'image/png', which is not read from the web"
-
-
-def test_iso_8859_1_is_read_as_browsers_read_it(server):
-    server.put("/", b"It\x92s 5 \x80 a day.", "Text/Plain; charset=ISO-8859-1")
-    [(text, _)] = crawled(server).pages
-    assert text.text == "It’s 5 € a day."
-
-
-def test_a_site_with_and_without_its_last_slash_is_one_page(server):
-    server.put("/", page("Start here today.", "/", "/#top"))
-    [(text, _)] = crawled(server, "", depth=1).pages
-    assert text.source == f"{server.url}/"
-    assert server.paths() == ["/"]
+@pytest.mark.parametrize(
+    ("path", "body", "kind", "text"),
+    [
+        ("/notes", "# Storms\n\nForce nine.", "text/markdown; charset=utf-8", "# Storms\n\nForce nine."),
+        ("/rows.csv", "force,what\n9,closed\n", "text/plain", "force: 9\nwhat: closed"),
+        ("/cafe", b"Caf\xe9 open", "text/plain; charset=iso-8859-1", "Caf\xe9 open"),
+        # as browsers read it
+        ("/euro", b"It\x92s 5 \x80 a day.", "Text/Plain; charset=ISO-8859-1", "It’s 5 € a day."),
+        ("/slow", "Codecs-", "text/plain; charset=punycode", "Codecs-"),
+        ("/packed", gzip.compress(b"<p>Start here."), "text/html", "Start here."),
+        ("/image", b"\x89PNG", "image/png", "is of type 'image/png', which is not read from the web"),
+    ],
+)
+def test_each_kind_is_read_by_its_loader_and_in_its_encoding(server, path, body, kind, text):
+    server.put(path, body, kind, **({"Content_Encoding": "gzip"} if path == "/packed" else {}))
+    found = crawled(server, path)
+    assert [read.text for read, _ in found.pages] + [failure.reason for failure in found.failed] == [text]
 
 
 def test_a_pause_that_a_site_asks_for_is_kept_within_bounds(server, monkeypatch):
     server.put("/robots.txt", "User-agent: *\nCrawl-delay: 3600", "text/plain")
-    server.put("/", page("Start here today.", "/a"))
-    server.put("/a", page("The first step."))
+    put_pages(server, start="/a", a="")
     pauses = []
     monkeypatch.setattr(web.time, "sleep", pauses.append)
     assert len(crawled(server, depth=1).pages) == 2
@@ -296,30 +257,19 @@ def test_a_server_that_never_comes_to_an_end_is_left(monkeypatch):
     assert failure.reason == "did not answer within 1 seconds. Try again later"
 
 
-def test_a_redirect_takes_no_place_of_a_page_and_a_page_left_out_is_counted_once(server):
+def test_a_redirect_takes_no_place_of_a_page_and_pages_beyond_the_bounds_are_counted_once(server):
     server.redirect("/", "/home")
-    server.put("/home", page("Home.", "/a", "/b"))
-    server.put("/a", page("The dike.", "/b"))
-    server.put("/b", page("The bell."))
+    put_pages(server, home="/a /b /c", a="/b", b="", c="")
     found = crawled(server, depth=2, max_pages=2)
     assert server.paths() == ["/", "/home", "/a"]
-    assert found.notes[0].text.startswith("pages were left out: 1 beyond")
+    assert found.notes[0].text.startswith("pages were left out: 2 beyond the bounds of 2 pages")
 
 
 def test_nothing_else_is_asked_for_where_the_first_page_leads_to_none(server):
     server.redirect("/", "/gone")
     stamp = {"start": server.url + "/", "address": server.url + "/a"}
-    found = web.crawl(Site(server.url, private_networks=True), {server.url + "/a": stamp})
+    found = web.crawl(site_of(server), {server.url + "/a": stamp})
     assert server.paths() == ["/", "/gone"] and len(found.failed) == 1
-
-
-def test_pages_beyond_the_bounds_are_counted(server):
-    server.put("/", page("Start here today.", "/a", "/b", "/c"))
-    for path in ("/a", "/b", "/c"):
-        server.put(path, page(f"Page {path}."))
-    found = crawled(server, depth=1, max_pages=2)
-    assert server.paths() == ["/", "/a"]
-    assert found.notes[0].text.startswith("pages were left out: 2 beyond the bounds of 2 pages")
 
 
 def test_a_page_that_exceeds_what_is_left_for_its_site_is_told_so(server):
@@ -329,16 +279,15 @@ def test_a_page_that_exceeds_what_is_left_for_its_site_is_told_so(server):
     assert failure.reason == "has more than the 0.2 MB that are left of web.max_megabytes"
 
 
+GZIP = {"Content-Encoding": "gzip"}
+
+
 @pytest.mark.parametrize(
     ("body", "headers", "reason"),
     [
-        (gzip.compress(bytes(50_000_000)), {"Content-Encoding": "gzip"}, "has more than the 20 MB"),
-        (
-            gzip.compress(b"<p>Half of a page.", mtime=0)[:-9],
-            {"Content-Encoding": "gzip"},
-            "its end is missing",
-        ),
-        (b"no gzip", {"Content-Encoding": "gzip"}, "cannot be unpacked"),
+        (gzip.compress(bytes(50_000_000)), GZIP, "has more than the 20 MB"),
+        (gzip.compress(b"<p>Half of a page.", mtime=0)[:-9], GZIP, "its end is missing"),
+        (b"no gzip", GZIP, "cannot be unpacked"),
         (zlib.compress(b"<p>A page."), {"Content-Encoding": "br"}, "is compressed as 'br'"),
         (bytes(20_000_001), {}, "has more than the 20 MB"),
         (b"", {}, "is empty"),
@@ -349,12 +298,6 @@ def test_a_body_that_no_page_has_is_refused(server, body, headers, reason):
     server.pages["/"] = 200, {"Content-Type": "text/html", **headers}, body
     [failure] = crawled(server).failed
     assert reason in failure.reason
-
-
-def test_a_packed_page_is_read(server):
-    server.put("/", gzip.compress(page("Start here today.").encode()), Content_Encoding="gzip")
-    [(text, _)] = crawled(server).pages
-    assert text.text == "Start here today."
 
 
 PRIVATE = (
@@ -385,7 +328,9 @@ def test_the_public_internet_is_open(place):
 
 @pytest.fixture
 def names(monkeypatch):
-    """Let a test say what names mean; what was looked up is kept."""
+    """Let a test say what names mean, where this machine passes for a public one; keep what was looked up."""
+    really = Reach.holds
+    monkeypatch.setattr(Reach, "holds", lambda reach, place: place == "127.0.0.1" or really(reach, place))
 
     def script(answers):
         looked_up = []
@@ -402,13 +347,11 @@ def names(monkeypatch):
     return script
 
 
-def test_a_redirect_to_this_machine_is_refused(server, monkeypatch, names):
+def test_a_redirect_to_this_machine_is_refused(server, names):
     """The first server passes for a public one; what it leads to is checked as it is."""
-    really = Reach.holds
-    monkeypatch.setattr(Reach, "holds", lambda reach, place: place == "127.0.0.1" or really(reach, place))
     names(lambda name: ["127.0.0.1"] if name == "public.test" else ["127.0.0.2"])
     server.redirect("/", f"http://intern.test:{server.port}/secret")
-    server.put("/secret", page("A secret."))
+    put_pages(server, secret="")
     found = web.crawl(Site(f"http://public.test:{server.port}/"), {})
     assert not found.pages
     assert found.failed[0].reason == (
@@ -417,21 +360,12 @@ def test_a_redirect_to_this_machine_is_refused(server, monkeypatch, names):
     assert server.paths() == ["/"]
 
 
-def test_a_name_that_changes_its_meaning_after_the_check_is_not_looked_up_again(server, monkeypatch, names):
+def test_a_name_that_changes_its_meaning_after_the_check_is_not_looked_up_again(server, names):
     """DNS rebinding: each request is connected to the address that was checked for it."""
-    connected = []
-    really = Reach.holds
-
-    def holds(reach, place):
-        connected.append(place)
-        return place == "127.0.0.1" or really(reach, place)
-
-    monkeypatch.setattr(Reach, "holds", holds)
     looked_up = names(lambda name: ["127.0.0.1"] if looked_up.count(name) % 2 else ["127.0.0.9"])
-    server.put("/", page("Start here today."))
-    [(text, _)] = web.crawl(Site(f"http://rebind.test:{server.port}/"), {}).pages or [(None, None)]
+    put_pages(server, start="")
     # robots.txt was asked for by the first meaning; the page was refused by the second
-    assert text is None
+    assert not web.crawl(Site(f"http://rebind.test:{server.port}/"), {}).pages
     assert looked_up == ["rebind.test", "rebind.test"]
     assert [path for path, _ in server.asked] == ["/robots.txt"]
     assert server.asked[0][1]["Host"] == f"rebind.test:{server.port}"
@@ -445,10 +379,9 @@ def test_a_certificate_is_held_against_the_name_that_was_asked_for(server, monke
     monkeypatch.setattr(web_fetch, "_certificates", lambda: trusted)
     names(lambda name: ["127.0.0.1"])
     server.encrypt(context)
-    server.put("/", page("Start here today."))
-    bounds = {"private_networks": True}
-    assert web.crawl(Site(f"https://public.test:{server.port}/", **bounds), {}).pages
-    [failure] = web.crawl(Site(f"https://other.test:{server.port}/", **bounds), {}).failed
+    put_pages(server, start="")
+    assert web.crawl(Site(f"https://public.test:{server.port}/", private_networks=True), {}).pages
+    [failure] = web.crawl(Site(f"https://other.test:{server.port}/", private_networks=True), {}).failed
     assert "not valid for 'other.test'" in failure.reason
 
 
@@ -486,12 +419,6 @@ def test_an_address_that_cannot_be_read_is_refused(address, reason):
     assert "secret" not in str(failure)
 
 
-def test_a_link_to_another_port_is_another_site(server):
-    server.redirect("/", "http://127.0.0.1:1/")
-    [failure] = crawled(server).failed
-    assert failure.reason.startswith("leads to port 1, which is not requested")
-
-
 def test_a_page_of_this_machine_is_not_indexed_without_the_allowance(server, tmp_path):
     server.put("/", page("A secret."))
     with pytest.raises(IndexingError, match="is no address of the public Internet"):
@@ -506,10 +433,9 @@ def test_a_missing_package_is_named_with_its_install_line(monkeypatch):
 
 
 def test_pages_and_files_can_be_indexed_together(server, tmp_path):
-    server.put("/", page("Start here today."))
+    put_pages(server, start="")
     (tmp_path / "a.txt").write_text("A file beside it.")
-    site = Site(f"{server.url}/", private_networks=True)
-    report = Index.build([str(tmp_path / "a.txt"), site], tmp_path / "index")
+    report = Index.build([str(tmp_path / "a.txt"), site_of(server)], tmp_path / "index")
     assert report.added == 2
     # a later run over the files alone leaves the page as it is
     assert Index.build(tmp_path, tmp_path / "index").removed == 0

@@ -41,12 +41,9 @@ def test_a_field_is_read_by_what_it_shows(read, body, text):
     assert read(make_doc(body)).text == text
 
 
-def test_a_footnote_stands_behind_its_paragraph_and_headers_nowhere(read):
+def test_a_footnote_stands_behind_its_paragraph_and_hidden_letters_nowhere(read):
     source = read(make_doc("Shut it.\x02\rRing.\r", notes="\x02 In a storm.\r", note_at=8))
     assert source.text == "Shut it.\n\nIn a storm.\n\nRing."
-
-
-def test_hidden_letters_are_left_out(read):
     assert read(make_doc("Shut it now.\r", hidden=(7, 11))).text == "Shut it."
 
 
