@@ -115,6 +115,7 @@ def kill_and_complete(docs: Path, kb: Any, when: str, target: str) -> None:
     assert found(open_index(kb), ["new note 8"], limit=1)[0][0] == NEW["8.txt"]
 
 
+@pytest.mark.nightly
 def test_a_killed_first_run_is_completed_by_the_next_which_embeds_nothing_again(
     docs: Path, new_kb: Path
 ) -> None:
@@ -195,23 +196,6 @@ def test_a_copy_of_a_changed_file_is_not_complete_before_that_file_is(
     assert build(docs, new_kb).copies == 1
     assert texts_in(new_kb) == ["A newer note."]
     assert Index.check(new_kb, deep=True).healthy
-
-
-def test_an_interruption_after_everything_was_published_writes_nothing_more(
-    docs: Path, kb: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    published = list[bytes]()
-
-    def interrupted(*_: object, **__: object) -> None:
-        published.append((kb / "manifest.json").read_bytes())
-        raise KeyboardInterrupt
-
-    write_files(docs, NEW)
-    monkeypatch.setattr(TableWriter, "optimize", interrupted)
-    with pytest.raises(KeyboardInterrupt):
-        build(docs, kb)
-    assert [(kb / "manifest.json").read_bytes()] == published
-    assert texts_in(kb) == sorted(NEW.values())
 
 
 def test_sources_are_published_whole_however_small_the_batches(

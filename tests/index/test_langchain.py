@@ -5,7 +5,7 @@ from langchain_core.documents import Document
 from langchain_core.vectorstores import InMemoryVectorStore
 
 from adaptive_rag.errors import ConfigurationError
-from adaptive_rag.index.langchain import RetrieverSource, score_words, to_chunk
+from adaptive_rag.index.langchain import RetrieverSource, to_chunk
 from adaptive_rag.models.onnx import load_minilm
 from adaptive_rag.source import ChunkSource
 from tests.conftest import TOWN
@@ -92,10 +92,3 @@ def test_a_document_may_lack_its_source_and_something_else_is_named() -> None:
     assert to_chunk(Document("The ferry is late.", metadata={"source": None}))["source"] == "retriever"
     with pytest.raises(ConfigurationError, match="returned 'str'; a LangChain Document was expected"):
         to_chunk("The ferry is late.")  # type: ignore[arg-type]
-
-
-def test_word_scores_are_zero_without_a_shared_word() -> None:
-    scores = score_words("sea wall", ["the sea", "the wall and the sea", "a marsh", ""])
-    assert scores[1] > scores[0] > 0
-    assert scores[2:] == [0.0, 0.0]
-    assert score_words("?!", ["the sea"]) == [0.0]

@@ -21,7 +21,7 @@ import pytest
 
 from adaptive_rag.errors import ConfigurationError, IndexingError, MissingExtraError
 from adaptive_rag.index import Progress
-from adaptive_rag.index.cluster import Cluster, make_batches, open_cluster, run_each
+from adaptive_rag.index.cluster import Cluster, open_cluster, run_each
 from adaptive_rag.index.location import open_location
 from adaptive_rag.index.manifest import complete_manifest
 from adaptive_rag.index.plan import Stamp, Work
@@ -256,24 +256,6 @@ def test_shards_are_not_waited_for_where_no_node_is_left(monkeypatch: pytest.Mon
     with pytest.raises(IndexingError, match="no usable node"):
         list(run_each("auto", print, {"shard-0": ()}))
     ray.cancel.assert_called_once()
-
-
-def test_files_of_the_same_content_go_to_one_worker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("adaptive_rag.index.cluster.SOURCES_PER_TASK", 1)
-    texts = {"a.txt": "A note.", "b.txt": "B note.", "c.txt": "A note.", "long.txt": "A longer note."}
-    docs = write_files(tmp_path / "docs", texts)
-    work = [
-        Work(name, len(text), SourceFile(docs / name, name), None, Stamp(str(docs / name), len(text), None))
-        for name, text in texts.items()
-    ]
-    found = [[item.source for item in batch] for batch in make_batches(work, 2)]
-    assert found == [["a.txt", "c.txt"], ["long.txt"], ["b.txt"]]
-
-
-def test_a_small_run_is_shared_among_all_workers_and_a_large_one_in_small_tasks() -> None:
-    small, large = ([Work(str(n), size) for n in range(40)] for size in (4_000, 100_000))
-    assert [len(batch) for batch in make_batches(small, 2)] == [2] * 20
-    assert [len(batch) for batch in make_batches(large, 2)] == [2] * 20
 
 
 def work_of(path: str) -> list[Work]:

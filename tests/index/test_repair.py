@@ -252,7 +252,7 @@ KILLED = """
 """
 
 
-@pytest.mark.few(1)
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("module", "name"),
     [("repair", "IndexingRun"), ("table", "TableWriter.index_words"), ("manifest", "Manifest.publish")],
