@@ -35,7 +35,7 @@ def folders(tmp_path_factory: pytest.TempPathFactory, sample_vectors: Path) -> t
         return list(map(str, found)), build_indexes(found, tmp_path_factory.mktemp("indexes"))
 
 
-@pytest.mark.parametrize("questions", [6, pytest.param(16, marks=pytest.mark.nightly)])
+@pytest.mark.parametrize("questions", [5, pytest.param(16, marks=pytest.mark.nightly)])
 def test_its_questions_end_in_answers(folders: tuple[list[str], list[str]], questions: int) -> None:
     results = list(fuzz(*folders, seed=1, numbers=range(questions)))
     assert not [result for result in results if result.fault], report(results, 1.0, 1, "fuzz")

@@ -188,19 +188,6 @@ def test_a_file_keeps_its_name_when_indexed_from_another_folder(
     assert set(open_index(new_kb).sources()) == {f"docs/{name}" for name in TIDES}
 
 
-def test_a_folder_that_was_moved_is_pruned_where_it_is_now(
-    docs: Path, new_kb: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(docs)
-    build(".", new_kb)
-    moved = docs.rename(docs.with_name("moved"))
-    monkeypatch.chdir(moved)
-    assert build(".", new_kb).unchanged == 3
-    (moved / "sun.txt").unlink()
-    assert build(".", new_kb).removed == 1
-    assert TIDES["sun.txt"] not in texts_in(new_kb)
-
-
 def test_progress_reaches_its_estimated_total(tmp_path: Path) -> None:
     docs = write_files(tmp_path / "docs", {f"{n}.txt": f"Note {n}. " * 90 for n in range(90)})
     steps: list[Progress] = []

@@ -62,13 +62,6 @@ def test_a_retriever_serves_too_and_keeps_its_metadata(documents: list[Document]
     assert first["end"] == first["start"] + len(first["text"])
 
 
-def test_sentences_are_embedded_when_asked_for(store: RetrieverSource) -> None:
-    [candidates] = store.search(["Saltmere was founded, the first chapel was built"], limit=1)
-    [sentences] = store.sentences([candidates[0]["id"]])
-    assert len(sentences.spans) == len(sentences.vectors) == 2
-    assert sentences.spans[0][0] == candidates[0]["start"]
-
-
 def test_a_document_replaced_under_its_id_is_scored_and_quoted_by_its_new_text() -> None:
     store = InMemoryVectorStore(load_minilm())
     source = RetrieverSource(store)

@@ -30,7 +30,7 @@ from adaptive_rag.ingest import SourceFile
 from adaptive_rag.samples import samples_path
 from tests.index.deadly import DeadlyEmbeddings, FailingEmbeddings, PoisonedEmbeddings
 from tests.index.made import HashEmbeddings, build, open_index, write_files
-from tests.index.test_crash import SCRIPT, run_python
+from tests.index.test_crash import MANIFEST, SCRIPT, TABLE, run_python
 
 pytestmark = pytest.mark.skipif(not importlib.util.find_spec("ray"), reason="Ray is not installed")
 
@@ -42,14 +42,14 @@ ALL = os.environ.get("RAY_KILLS") == "all"
 WORKER_MOMENTS = [("before", 1), ("on arrival", 0), ("after", 2), ("after", 1), ("before", 2), ("before", 3)]
 WORKER_MOMENTS += [("after", 3)]
 DRIVER_MOMENTS = [
-    ("before", "adaptive_rag.index.table.TableWriter.copy"),
-    ("after", "adaptive_rag.index.manifest.Manifest.publish"),
+    ("before", f"{TABLE}.copy"),
+    ("after", f"{MANIFEST}.publish"),
     ("after", "adaptive_rag.index.cluster.Cluster.__init__"),
-    ("after", "adaptive_rag.index.table.TableWriter.copy"),
-    ("before", "adaptive_rag.index.manifest.Manifest.publish"),
-    ("after", "adaptive_rag.index.table.TableWriter.remove"),
-    ("before", "adaptive_rag.index.table.TableWriter.index_words"),
-    ("after", "adaptive_rag.index.table.TableWriter.optimize"),
+    ("after", f"{TABLE}.copy"),
+    ("before", f"{MANIFEST}.publish"),
+    ("after", f"{TABLE}.remove"),
+    ("before", f"{TABLE}.index_words"),
+    ("after", f"{TABLE}.optimize"),
 ]
 NODE_MOMENTS = [1, 2, 3, 4, 5]
 NODE = {"num_cpus": 2, "memory": 4_000_000_000, "object_store_memory": 100_000_000}
