@@ -53,12 +53,6 @@ def test_the_cost_is_chat_calls_where_any_were_made(calls: float, cost: str) -> 
     assert figure.axes[0].get_xlabel() == f"{cost} per question"
 
 
-def test_the_steps_of_an_arm_add_up() -> None:
-    svg = plots.as_svg(plots.plot_steps({"adaptive": {"classify": 2.0, "retrieve": 5.5}}), "Steps")
-    assert tips(svg) == ["adaptive, classify: 2.0 ms", "adaptive, retrieve: 5.5 ms"]
-    assert " 8 ms" in svg
-
-
 def test_the_router_is_drawn_with_its_counts() -> None:
     report = score_routing(
         [RoutedQuestion("factual", "factual", 0.85), RoutedQuestion("factual", "opinion", 0.85)]

@@ -318,7 +318,7 @@ def test_the_shell_makes_asks_and_lists_shards(run: Run, tmp_path: Path) -> None
         (("index", "docs", "--shards", "2"), "2 added"),
         (("index", "docs"), "2 unchanged"),
         (("ask", "How long is the sea wall?"), "2 km"),
-        (("search", "sea wall"), "docs/a.txt"),
+        (("search", "sea wall"), "a.txt, line 1"),
         (("list",), "docs/b.txt"),
         (("info",), "shards"),
     ):
