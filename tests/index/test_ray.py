@@ -197,7 +197,7 @@ def test_the_work_of_a_killed_node_is_done_by_another(tmp_path: Path, cluster: A
 
     docs = write_files(tmp_path / "docs", {**OLD, **NEW, **{f"more-{n}.txt": f"More {n}." for n in range(9)}})
     report = build(docs, tmp_path / "kb", ray="auto", progress=look)
-    assert len(seen) >= number and len(seen[-1].nodes) == 2
+    assert len(seen) >= number
     assert (report.added, report.failed) == (24, [])
     assert len(texts_of(tmp_path / "kb")) == 24
 
