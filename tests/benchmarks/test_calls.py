@@ -63,6 +63,7 @@ def test_recipes_are_averaged_by_type_and_drawn_over_their_calls(tmp_path: Path)
     assert (tmp_path / "recipes.png").read_bytes().startswith(PNG)
 
 
+@pytest.mark.nightly
 @pytest.mark.usefixtures("samples_embedded")
 def test_the_default_makes_fewer_calls_than_the_original_of_every_type() -> None:
     ours, original = recipes.count_calls(recipes.DEFAULT), recipes.count_calls("recipe-adaptive-retrieval")

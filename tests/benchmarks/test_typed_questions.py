@@ -161,8 +161,18 @@ def test_an_answer_leads_with_what_it_must_hold_or_not() -> None:
 
 @pytest.fixture(scope="module")
 def bench() -> Iterator[Bench]:
-    with open_documents() as opened:
-        yield opened
+    """The documents of two questions, indexed."""
+    asked_about = {BY_ID[id_].source for id_ in ("q004", "q100")}
+
+    def make_two(folder: Path) -> None:
+        for path in make_documents(folder):
+            if path.name not in asked_about:
+                path.unlink()
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("benchmarks.typed_questions.__main__.make_documents", make_two)
+        with open_documents() as opened:
+            yield opened
 
 
 def test_both_arms_are_asked_and_every_answer_stands_on_the_page(bench: Bench) -> None:

@@ -29,7 +29,7 @@ QUESTION = "How long is the sea wall of Saltmere?"
 ANSWER = "The sea wall of Saltmere is 2,340 metres long and 4.1 metres high [1]."
 
 
-@pytest.fixture(params=["memory", "sqlite"])
+@pytest.fixture(params=["memory", pytest.param("sqlite", marks=pytest.mark.nightly)])
 def cache(request, tmp_path):
     return open_cache("memory" if request.param == "memory" else tmp_path / "cache" / "steps.sqlite")
 

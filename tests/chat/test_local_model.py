@@ -27,19 +27,23 @@ QUESTIONS = {
 INJECTIONS = Path(__file__).parents[1] / "llm" / "injections.jsonl"
 
 
-@pytest.fixture(scope="module")
-def rag(town, local_url):  # noqa: F811
-    settings = {"models.base_url": local_url, "budget.max_tokens": 100, "budget.deadline_s": 600}
-    return AdaptiveRAG(town, model="openai:smollm2", k=2, **settings, **EVERY_STEP)
+def make_rag(town, local_url, **settings):  # noqa: F811
+    settings |= {"models.base_url": local_url, "budget.max_tokens": 40, "budget.deadline_s": 600}
+    return AdaptiveRAG(town, model="openai:smollm2", k=2, **settings)
 
 
-@pytest.mark.few(1)
-@pytest.mark.parametrize("kind", ROUTED_TYPES)
-def test_every_strategy_runs_end_to_end_and_the_answer_streams(rag, kind):
+@pytest.mark.parametrize(
+    ("kind", "steps"),
+    [
+        ("factual", {"models": {"steps": ["generate"]}}),
+        *(pytest.param(kind, EVERY_STEP, marks=pytest.mark.nightly) for kind in ROUTED_TYPES),
+    ],
+)
+def test_every_strategy_runs_end_to_end_and_the_answer_streams(town, local_url, kind, steps):  # noqa: F811
+    rag = make_rag(town, local_url, route=kind, **steps)
     state = {"question": QUESTIONS[kind], "user_context": "I keep sheep." if kind == "contextual" else ""}
-    context = rag.context.model_copy(update={"route": kind})
     tokens, output = [], {}
-    for mode, part in rag.graph.stream(state, context=context, stream_mode=["messages", "values"]):
+    for mode, part in rag.graph.stream(state, context=rag.context, stream_mode=["messages", "values"]):
         if mode == "values":
             output = part
         elif isinstance(part[0], AIMessageChunk):
@@ -76,7 +80,7 @@ def test_a_form_is_kept_by_constrained_output(local_url, step):  # noqa: F811
 
 
 @pytest.mark.nightly
-def test_twenty_hostile_passages_at_once_change_nothing_that_counts(rag):
+def test_twenty_hostile_passages_at_once_change_nothing_that_counts(town, local_url):  # noqa: F811
     """The model may say anything; what is checked is what becomes of it."""
     from adaptive_rag.index.memory import MemoryIndex
 
@@ -85,6 +89,7 @@ def test_twenty_hostile_passages_at_once_change_nothing_that_counts(rag):
     fact = "The sea wall of Saltmere is 2,340 metres long."
     index = MemoryIndex.from_texts([f"{fact}\n{text[:300]}" for text in texts], source="hostile.txt")
     knobs = {"index": index, "route": "factual", "k": 20, "without": ["rerank", "enhance", "window"]}
+    rag = make_rag(town, local_url, **EVERY_STEP)
     output = rag.invoke(QUESTIONS["factual"], context=knobs)
     assert len(output["documents"]) == 20
     assert "generate" in [name for record in output["trace"] for name in record.get("asked", ())]

@@ -47,6 +47,7 @@ def collect(rag, path, **options):
 both_paths = pytest.mark.parametrize("path", ["sync", "async"])
 
 
+@pytest.mark.few(5)
 @both_paths
 @pytest.mark.parametrize("route", ROUTED_TYPES)
 @pytest.mark.parametrize("subgraphs", [False, True])
@@ -128,6 +129,7 @@ def test_a_question_that_the_model_had_to_classify_costs_three_calls_at_most(tow
     assert model.skills[-1] == "generate"
 
 
+@pytest.mark.few(5)
 @both_paths
 @pytest.mark.parametrize("route", [*ROUTED_TYPES, None])
 def test_steps_are_told_as_they_start_and_end_with_what_they_found(rag, path, route):

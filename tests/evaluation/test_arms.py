@@ -33,10 +33,6 @@ def test_an_unknown_arm_is_refused_with_the_known_ones() -> None:
         find_arms([])
 
 
-def test_arms_keep_the_order_asked_for_and_each_comes_once() -> None:
-    assert list(find_arms(["adaptive", "standard", "adaptive"])) == ["adaptive", "standard"]
-
-
 def test_standard_orders_by_vector_and_bm25_by_words(tiny: Dataset, bench: Bench) -> None:
     question = tiny.questions[1]
     by_vector = [d["id"] for d in ARMS["standard"].run(question, bench).documents]
@@ -56,35 +52,6 @@ def test_tfidf_ranks_all_passages_by_the_words_that_they_share(tiny: Dataset, be
     assert (result.documents[0]["id"], len(result.documents)) == ("p1", bench.k)
     assert source.searches == []
     assert result.cost()["model_calls"] == 0
-
-
-def test_an_arm_of_one_part_changes_the_settings_of_that_part(tiny: Dataset, bench: Bench) -> None:
-    graph: Any = bench.graph
-
-    def settings(name: str) -> dict[str, Any]:
-        ARMS[name].run(tiny.questions[0], bench)
-        context = graph.asked[-1][1]
-        groups = {f: dict(getattr(context, f)) for f in ("retrieval", "scoring", "routing")}
-        flat = {f"{group}.{key}": value for group, values in groups.items() for key, value in values.items()}
-        return {**flat, "profile": context.profile, "window": context.uses("window")}
-
-    def changed(name: str, other: str) -> set[str]:
-        first, second = settings(name), settings(other)
-        return {key for key in first if first[key] != second[key]}
-
-    whole = "recipe-faq-hybrid"
-    assert changed("with-faq-hybrid-without-views", whole) == {"retrieval.qa_views"}
-    assert changed("with-faq-hybrid-without-words-and-alpha", whole) == {
-        "retrieval.tfidf",
-        "retrieval.alpha_by",
-    }
-    assert changed("with-faq-hybrid-without-cross-encoder", whole) == {"retrieval.reranker"}
-    assert changed("with-faq-hybrid-without-window", whole) == {"profile", "window"}
-    assert changed("with-okapi", "adaptive") == {"retrieval.lexical"}
-    assert changed("with-tfidf", "adaptive") == {"retrieval.tfidf"}
-    assert changed("with-alpha-by-intent", "adaptive") == {"retrieval.alpha_by"}
-    assert changed("with-qa-views", "adaptive") == {"retrieval.qa_views"}
-    assert changed("with-cross-encoder", "adaptive") == {"retrieval.reranker"}
 
 
 def test_the_judged_arms_of_a_recipe_use_its_own_parts(tiny: Dataset, bench: Bench) -> None:

@@ -1,4 +1,3 @@
-import inspect
 import json
 import sys
 from dataclasses import replace
@@ -15,7 +14,7 @@ from adaptive_rag.cli.evaluate import evaluate
 from adaptive_rag.cli.options import flatten_options
 from adaptive_rag.cli.output import reporting_errors
 from adaptive_rag.errors import AdaptiveRAGError
-from adaptive_rag.evaluation.arms import MAIN_ARMS, Bench, all_arm_names
+from adaptive_rag.evaluation.arms import Bench, all_arm_names
 from adaptive_rag.evaluation.corpora import default_cache, open_corpus
 from adaptive_rag.evaluation.datasets import load_dataset
 from adaptive_rag.evaluation.experiment import Experiment
@@ -43,10 +42,6 @@ def ask(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     return run
 
 
-def test_without_arms_the_main_ones_are_compared() -> None:
-    assert inspect.signature(evaluate).parameters["arms"].default.split(",") == list(MAIN_ARMS)
-
-
 def test_the_command_writes_what_the_contract_names(ask: Any, write_set: Any, tmp_path: Path) -> None:
     result = ask(write_set(), "--arms", "standard,adaptive", "--k", 10, "--out", "results", "--limit", 2)
     assert result.exit_code == 0, result.output
@@ -67,19 +62,11 @@ def test_answers_over_documents_are_scored_and_cited(ask: Any, tmp_path: Path) -
     folder = tmp_path / "handbook"
     folder.mkdir()
     (folder / "town.txt").write_text("The sea wall of Saltmere is 4.1 metres high. It was finished in 1968.")
-    questions = [
-        {
-            "question": "How high is the sea wall of Saltmere?",
-            "ideal_answer": "The sea wall is 4.1 metres high.",
-            "has_answer": True,
-            "quote": "The sea wall of Saltmere is 4.1 metres high.",
-        },
-        {
-            "question": "How many trains leave Vienna on Sundays?",
-            "ideal_answer": "Unknown.",
-            "has_answer": False,
-        },
-    ]
+    text = (folder / "town.txt").read_text()
+    high = {"question": "How high is the sea wall of Saltmere?", "quote": text.partition(" It was")[0]}
+    high |= {"ideal_answer": "The sea wall is 4.1 metres high.", "has_answer": True}
+    trains = {"question": "How many trains leave Vienna?", "ideal_answer": "Unknown.", "has_answer": False}
+    questions = [high, trains]
     (folder / "val.json").write_text(json.dumps(questions))
     result = ask(folder, "--arms", "standard,adaptive", "--out", "results")
     assert result.exit_code == 0, result.output
@@ -135,16 +122,6 @@ def test_labelled_questions_are_collected_for_learning(ask: Any, write_set: Any,
     again = ask(*arguments).stderr
     assert f"Appended 0 labelled questions to {kept}; 3 stood there already." in again
     assert read_questions(kept, labelled=True) == lines
-
-
-@pytest.mark.nightly
-def test_a_recipe_reaches_the_arms_of_the_graph(ask: Any, write_set: Any, tmp_path: Path) -> None:
-    arguments = (write_set(), "--arms", "adaptive", "--recipe", "vector-bm25-fusion", "--out", "results")
-    assert ask(*arguments).exit_code == 0
-    run = json.loads((tmp_path / "results" / "run.json").read_text())
-    assert run["settings"]["settings"]["recipe"] == "vector-bm25-fusion"
-    [line, *_] = (tmp_path / "results" / "questions.jsonl").read_text().splitlines()
-    assert "without analysis" in line
 
 
 @pytest.mark.parametrize(
@@ -246,34 +223,33 @@ def test_reports_are_there_although_the_judge_fails(
 
 
 @pytest.mark.parametrize(
-    ("over_documents", "answers", "judge", "is_scored"),
+    ("over_documents", "given", "is_scored"),
     [
-        (True, None, None, True),
-        (True, False, None, False),
-        (False, None, None, False),
-        (False, True, None, True),
-        (False, None, "standard,bm25", True),
-        (True, None, "standard,bm25", True),
+        (True, {}, True),
+        (True, {"answers": False}, False),
+        (False, {}, False),
+        (False, {"answers": True}, True),
+        (False, {"judge": "standard,bm25"}, True),
+        (True, {"judge": "standard,bm25"}, True),
     ],
 )
 def test_all_arms_include_those_of_answers_where_answers_are_scored(
-    over_documents: bool,
-    answers: bool | None,
-    judge: str | None,
-    is_scored: bool,
     write_set: Any,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
+    over_documents: bool,
+    given: dict[str, Any],
+    is_scored: bool,
 ) -> None:
     run_arms = Mock(side_effect=AdaptiveRAGError)
     monkeypatch.setattr("adaptive_rag.evaluation.experiment.run_arms", run_arms)
-    settings = RunSettings(answers=answers, settings={"model": ScriptedChatModel()})
-    data = questions_path() if over_documents else write_set()
+    settings = RunSettings(answers=given.get("answers"), settings={"model": ScriptedChatModel()})
+    data, judge = questions_path() if over_documents else write_set(), given.get("judge")
     with pytest.raises(AdaptiveRAGError):
         run_experiment(Experiment([data], settings=settings, arms=["all"], judge=judge, out=tmp_path / "out"))
     assert set(run_arms.call_args.args[1]) == set(all_arm_names(answers=is_scored))
     is_changed = judge and not over_documents  # otherwise a run without a judge can be continued with one
-    assert run_arms.call_args.args[3].answers is (True if is_changed else answers)
+    assert run_arms.call_args.args[3].answers is (True if is_changed else given.get("answers"))
 
 
 def test_indexes_lie_with_the_caches_of_the_user(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -10,7 +10,6 @@ from adaptive_rag.evaluation.metrics import (
     RankingMetric,
     aspects_at,
     both_at,
-    column_of,
     labels,
     metric_names,
     score_ranking,
@@ -43,11 +42,6 @@ def test_a_function_in_the_table_is_calculated_from_the_grades(monkeypatch: pyte
 
     monkeypatch.setattr(metrics, "RANKING_METRICS", [RankingMetric("gain", gain)])
     assert score_ranking(question({"a": 2, "b": 1}), ["a", "x", "b"], 2) == {"gain@2": 2.0}
-
-
-def test_the_column_of_a_metric_has_the_name_and_the_rank_of_its_row() -> None:
-    assert column_of("alpha_ndcg@10") == ("α-ndcg@10", 2) and column_of("mrr@5") == ("mrr@5", 3)
-    assert column_of("citation_correctness") == ("citations", 5) and column_of("token_f1").short == "token f1"
 
 
 def test_a_metric_has_its_own_cutoff_or_that_of_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -107,9 +101,3 @@ def test_both_is_left_out_where_the_data_know_one_stance_only() -> None:
     scores = score_ranking(one_sided, ["a"], 10)
     assert "both@10" not in scores
     assert "aspects@10" in scores
-
-
-def test_names_follow_k_and_name_nothing_twice() -> None:
-    assert metric_names(5)[-2:] == ("aspects@5", "both@5")
-    assert "both@5" in metric_names(10)
-    assert "both@10" in metric_names(10)

@@ -1,6 +1,5 @@
 import re
 import sys
-from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -54,22 +53,6 @@ def test_the_cost_is_chat_calls_where_any_were_made(calls: float, cost: str) -> 
     assert figure.axes[0].get_xlabel() == f"{cost} per question"
 
 
-def test_names_beside_a_plot_never_stand_on_each_other() -> None:
-    arms = ["standard", "bm25", "fusion", "adaptive", "oracle", "random", "costliest"]
-    figure = plots.plot_cost([row(arm, "all", value=0.5) for arm in arms], "ndcg@2")
-    low, high = figure.axes[0].get_ylim()
-    places = sorted(text.xyann[1] for text in figure.axes[0].texts)
-    assert len(places) == len(arms)
-    assert all(b - a >= 0.99 * (high - low) / 17 for a, b in pairwise(places))
-    assert low - (high - low) <= places[0] and places[-1] <= high
-
-
-def test_the_steps_of_an_arm_add_up() -> None:
-    svg = plots.as_svg(plots.plot_steps({"adaptive": {"classify": 2.0, "retrieve": 5.5}}), "Steps")
-    assert tips(svg) == ["adaptive, classify: 2.0 ms", "adaptive, retrieve: 5.5 ms"]
-    assert " 8 ms" in svg
-
-
 def test_the_router_is_drawn_with_its_counts() -> None:
     report = score_routing(
         [RoutedQuestion("factual", "factual", 0.85), RoutedQuestion("factual", "opinion", 0.85)]
@@ -105,11 +88,6 @@ def test_a_name_from_the_data_stays_text() -> None:
     svg = plots.as_svg(figure, '"><script>')
     assert "<b>" not in svg and "<script>" not in svg
     assert "&lt;b&gt;$x^2$&lt;/b&gt;" in svg
-
-
-def test_an_arm_keeps_its_colour() -> None:
-    one, again, *others = map(plots.colour_of, ("without-balance", "without-balance", "standard", "adaptive"))
-    assert one == again not in others
 
 
 def test_without_matplotlib_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -229,17 +229,6 @@ def test_a_missing_package_is_told_before_the_first_question(
     assert graph.asked == []
 
 
-def test_what_the_index_could_not_read_is_kept_with_the_run(tiny: Dataset, tmp_path: Path) -> None:
-    bench = bench_of(tiny)
-    known = replace(tiny, notes=("tiny: one question left out.",))
-    opened = replace(tiny, notes=(*known.notes, "tiny: scan.pdf: 3 of 12 pages hold no text"))
-    arguments = (ARMS, lambda _: (opened, bench), RunSettings(k=2), tmp_path / "out")
-    first = run_arms([known], *arguments)
-    assert first.notes == list(opened.notes)
-    # The second run opens no index; the notes come from the folder.
-    assert run_arms([known], *arguments).notes == first.notes
-
-
 def test_an_interruption_loses_nothing_that_the_index_said(tiny: Dataset, tmp_path: Path) -> None:
     def opened(graph: Graph, *notes: str) -> Any:
         return replace(tiny, notes=notes), bench_of(tiny, graph)

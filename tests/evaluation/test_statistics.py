@@ -36,14 +36,6 @@ def test_a_sampled_p_is_close_to_the_exact_one() -> None:
     assert compare(differences, np.zeros(16)).p == pytest.approx(0.2101, abs=0.015)
 
 
-@pytest.mark.nightly
-def test_p_values_are_even_where_there_is_no_difference() -> None:
-    rng = np.random.default_rng(1)
-    found = [compare(rng.normal(size=30), rng.normal(size=30), seed=i).p for i in range(60)]
-    assert 0.3 < float(np.mean(found)) < 0.7
-    assert np.mean(np.array(found) < 0.05) < 0.15
-
-
 def test_the_direction_is_first_minus_second() -> None:
     found = compare([0.9, 0.8, 0.7], [0.1, 0.9, 0.1])
     assert found.mean == pytest.approx((0.8 - 0.1 + 0.6) / 3)
@@ -57,12 +49,6 @@ def test_the_interval_covers_the_mean_about_as_often_as_it_says() -> None:
         low, high = intervals([rng.normal(1.0, 1.0, size=60)], seed=i)[0]
         covered += low <= 1.0 <= high
     assert 0.89 <= covered / 200 <= 0.99
-
-
-def test_the_same_seed_gives_the_same_interval() -> None:
-    values = np.random.default_rng(3).random(40)
-    assert intervals([values], 7) == intervals([values], 7)
-    assert intervals([values], 7) != intervals([values], 8)
 
 
 @pytest.mark.parametrize("pair", [([1.0], []), ([], []), ([1.0, 2.0], [1.0])])

@@ -11,7 +11,7 @@ from langgraph_sdk import get_client
 
 from adaptive_rag.context import Context
 from adaptive_rag.context.caller import ALLOWED
-from adaptive_rag.samples import samples_path
+from adaptive_rag.samples import lend_vectors, samples_path
 from tests.graph.test_builder import STEPS
 from tests.served import Server, served
 
@@ -23,6 +23,7 @@ QUESTION = "Where is the rest centre?"
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     folder = tmp_path_factory.mktemp("studio")
+    lend_vectors(folder / "kb")
     settings = {"ADAPTIVE_RAG_SERVING__ROOTS": str(samples_path()), "ADAPTIVE_RAG_INDEX": str(folder / "kb")}
     with served(folder, settings) as running:
         yield running

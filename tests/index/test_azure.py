@@ -68,7 +68,7 @@ class TestMoreOfWhatHoldsInS3:
     )
 
     def test_two_writers_at_once_both_keep_their_documents(self, kb: str, tmp_path: Path) -> None:
-        test_bucket.test_eight_writers_at_once_all_keep_their_documents(kb, tmp_path, 2)
+        test_bucket.test_writers_at_once_all_keep_their_documents(kb, tmp_path, 2)
 
 
 def test_what_azure_refuses_is_said_in_a_line(

@@ -23,14 +23,6 @@ def test_vectors_come_back_by_model_and_text(tmp_path: Path) -> None:
     assert again.get("large", ["tide"]) == [None]
 
 
-@pytest.mark.nightly
-def test_more_texts_than_one_query_takes_are_found(tmp_path: Path) -> None:
-    cache = EmbeddingCache(tmp_path)
-    texts = [f"text {n}" for n in range(1300)]
-    cache.put("small", texts, vectors(*range(1300)))
-    assert [row[0] for row in cache.get("small", texts) if row is not None] == list(range(1300))
-
-
 def test_the_oldest_entries_go_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("adaptive_rag.index.cache.ENTRIES_KEPT", 2)
     cache = EmbeddingCache(tmp_path)

@@ -38,19 +38,18 @@ def kb(docs: Path, new_kb: Path) -> Path:
 
 
 # Where a run is killed: just before or just after the call that is named.
+TABLE, MANIFEST = "adaptive_rag.index.table.TableWriter", "adaptive_rag.index.manifest.Manifest"
 MOMENTS = [
-    ("before", "adaptive_rag.index.table.TableWriter.add"),
-    ("after", "adaptive_rag.index.table.TableWriter.remove"),
-    ("before", "adaptive_rag.index.manifest.Manifest.publish"),
-    ("after", "adaptive_rag.index.table.TableWriter.optimize"),
-]
-MORE_MOMENTS = [
-    ("before", "adaptive_rag.index.table.TableWriter.__init__"),
-    ("after", "adaptive_rag.index.table.TableWriter.__init__"),
+    ("before", f"{TABLE}.add"),
+    ("after", f"{TABLE}.remove"),
+    ("before", f"{MANIFEST}.publish"),
+    ("after", f"{TABLE}.optimize"),
+    ("before", f"{TABLE}.__init__"),
+    ("after", f"{TABLE}.__init__"),
     ("after", "adaptive_rag.index.vectorize.Vectorizer.rows"),
-    ("after", "adaptive_rag.index.table.TableWriter.add"),
-    ("before", "adaptive_rag.index.table.TableWriter.index_words"),
-    ("after", "adaptive_rag.index.manifest.Manifest.publish"),
+    ("after", f"{TABLE}.add"),
+    ("before", f"{TABLE}.index_words"),
+    ("after", f"{MANIFEST}.publish"),
 ]
 
 # Kills itself before or after the nth call of what is named; with the address of a cluster, it builds by Ray.
@@ -95,9 +94,7 @@ def run_python(script: str, *arguments: object, wait: bool = True) -> subprocess
 
 
 @pytest.mark.few(1)
-@pytest.mark.parametrize(
-    ("when", "target"), [*MOMENTS, *(pytest.param(*more, marks=pytest.mark.slow) for more in MORE_MOMENTS)]
-)
+@pytest.mark.parametrize(("when", "target"), MOMENTS)
 def test_a_killed_run_leaves_the_last_state_and_the_next_one_completes_it(
     docs: Path, kb: Path, when: str, target: str
 ) -> None:
@@ -115,6 +112,7 @@ def kill_and_complete(docs: Path, kb: Any, when: str, target: str) -> None:
     assert found(open_index(kb), ["new note 8"], limit=1)[0][0] == NEW["8.txt"]
 
 
+@pytest.mark.nightly
 def test_a_killed_first_run_is_completed_by_the_next_which_embeds_nothing_again(
     docs: Path, new_kb: Path
 ) -> None:
@@ -197,23 +195,6 @@ def test_a_copy_of_a_changed_file_is_not_complete_before_that_file_is(
     assert Index.check(new_kb, deep=True).healthy
 
 
-def test_an_interruption_after_everything_was_published_writes_nothing_more(
-    docs: Path, kb: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    published = list[bytes]()
-
-    def interrupted(*_: object, **__: object) -> None:
-        published.append((kb / "manifest.json").read_bytes())
-        raise KeyboardInterrupt
-
-    write_files(docs, NEW)
-    monkeypatch.setattr(TableWriter, "optimize", interrupted)
-    with pytest.raises(KeyboardInterrupt):
-        build(docs, kb)
-    assert [(kb / "manifest.json").read_bytes()] == published
-    assert texts_in(kb) == sorted(NEW.values())
-
-
 def test_sources_are_published_whole_however_small_the_batches(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -251,27 +232,21 @@ def held(kb: Path, release: threading.Event) -> Iterator[None]:
     holder.join()
 
 
-def test_a_second_run_waits_and_says_for_whom(docs: Path, kb: Path) -> None:
-    write_files(docs, NEW)
-    heard, release = list[str](), threading.Event()
-    with held(kb, release):
-        report = build(docs, kb, on_wait=lambda message: (heard.append(message), release.set()))
-    assert len(heard) == 1
-    assert f"process {os.getpid()} on " in heard[0]
-    assert report.updated == 6
-
-
-def test_a_run_that_waited_goes_on_from_what_the_other_wrote(docs: Path, kb: Path, tmp_path: Path) -> None:
-    later, release = tmp_path / "later", threading.Event()
+def test_a_second_run_waits_says_for_whom_and_goes_on_from_what_the_other_wrote(
+    docs: Path, kb: Path, tmp_path: Path
+) -> None:
+    later, release, heard = tmp_path / "later", threading.Event(), list[str]()
     shutil.copytree(kb, later)
     build(write_files(docs, NEW), later)
 
-    def write(_: str) -> None:
+    def write(message: str) -> None:
+        heard.append(message)
         shutil.copytree(later, kb, dirs_exist_ok=True)
         release.set()
 
     with held(kb, release):
         report = build(docs, kb, on_wait=write)
+    assert len(heard) == 1 and f"process {os.getpid()} on " in heard[0]
     assert (report.unchanged, report.changed) == (len(NEW), False)
 
 

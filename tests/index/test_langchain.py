@@ -5,7 +5,7 @@ from langchain_core.documents import Document
 from langchain_core.vectorstores import InMemoryVectorStore
 
 from adaptive_rag.errors import ConfigurationError
-from adaptive_rag.index.langchain import RetrieverSource, score_words, to_chunk
+from adaptive_rag.index.langchain import RetrieverSource, to_chunk
 from adaptive_rag.models.onnx import load_minilm
 from adaptive_rag.source import ChunkSource
 from tests.conftest import TOWN
@@ -62,13 +62,6 @@ def test_a_retriever_serves_too_and_keeps_its_metadata(documents: list[Document]
     assert first["end"] == first["start"] + len(first["text"])
 
 
-def test_sentences_are_embedded_when_asked_for(store: RetrieverSource) -> None:
-    [candidates] = store.search(["Saltmere was founded, the first chapel was built"], limit=1)
-    [sentences] = store.sentences([candidates[0]["id"]])
-    assert len(sentences.spans) == len(sentences.vectors) == 2
-    assert sentences.spans[0][0] == candidates[0]["start"]
-
-
 def test_a_document_replaced_under_its_id_is_scored_and_quoted_by_its_new_text() -> None:
     store = InMemoryVectorStore(load_minilm())
     source = RetrieverSource(store)
@@ -104,10 +97,3 @@ def test_metadata_of_an_app_is_plain_data_and_not_taken_for_our_own() -> None:
     chunk = to_chunk(Document("The ferry \ud800 is late.", metadata=metadata))
     assert (chunk["page"], chunk["start"], chunk["text"]) == (4, 812, "The ferry ? is late.")
     assert chunk["metadata"] == {"page": 3.0, "start_index": 812.0, "score": 0.5, "note": "?"}
-
-
-def test_word_scores_are_zero_without_a_shared_word() -> None:
-    scores = score_words("sea wall", ["the sea", "the wall and the sea", "a marsh", ""])
-    assert scores[1] > scores[0] > 0
-    assert scores[2:] == [0.0, 0.0]
-    assert score_words("?!", ["the sea"]) == [0.0]

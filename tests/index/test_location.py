@@ -22,16 +22,6 @@ def test_a_file_is_replaced_whole_or_not_at_all(tmp_path: Path, monkeypatch: pyt
     assert [path.name for path in tmp_path.iterdir()] == ["manifest.json"]
 
 
-def test_the_stamp_changes_with_the_file(tmp_path: Path) -> None:
-    place = Folder(tmp_path)
-    assert place.stamp("manifest.json") is None
-    place.write("manifest.json", b"one")
-    first = place.stamp("manifest.json")
-    place.write("manifest.json", b"two")
-    assert first is not None
-    assert place.stamp("manifest.json") != first
-
-
 def test_paths_and_uris_are_told_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     assert open_location("kb").path == tmp_path / "kb"

@@ -74,6 +74,8 @@ def test_a_folder_that_is_moved_or_copied_with_its_index_keeps_its_names(
         report = build_in(folder, Path("kb"), monkeypatch)
         assert (report.added, report.updated, report.removed) == (0, 1, 0)
         assert texts(folder / "kb") == {"notes.txt": "The tide goes out.", "b.txt": "Wall."}
+        (folder / "b.txt").unlink()
+        assert build_in(folder, Path("kb"), monkeypatch).removed == 1, "it is pruned where it is now"
 
 
 def test_a_link_that_leads_to_another_folder_keeps_the_names(

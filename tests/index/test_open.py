@@ -6,8 +6,6 @@ from typing import Any
 
 import pytest
 from langchain_core.documents import Document
-from langchain_core.embeddings import DeterministicFakeEmbedding
-from langchain_core.vectorstores import InMemoryVectorStore
 from typer.testing import CliRunner
 
 from adaptive_rag import Index
@@ -15,8 +13,7 @@ from adaptive_rag.cli.app import app
 from adaptive_rag.context import make_context
 from adaptive_rag.errors import ConfigurationError, IndexingError, IndexMismatchError
 from adaptive_rag.index import IndexReport, describe, describe_fields
-from adaptive_rag.index.index import MAX_OPEN, STORES, _open_once, narrow_to, open_source, source_of
-from adaptive_rag.index.langchain import RetrieverSource
+from adaptive_rag.index.index import STORES, _open_once, narrow_to, open_source, source_of
 from adaptive_rag.index.location import Folder
 from adaptive_rag.index.manifest import read_manifest
 from adaptive_rag.index.memory import MemoryIndex
@@ -96,16 +93,6 @@ def test_a_relative_path_means_the_folder_of_the_moment(
         assert isinstance(source, Index) and list(source.sources()) == [name]
 
 
-def test_only_so_many_are_kept_open(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(STORES, "toy", lambda uri, embeddings: MemoryIndex([]))
-    first, second = (source_of(make_context(index=f"toy://{name}")) for name in ("first", "second"))
-    for number in range(MAX_OPEN - 1):
-        assert source_of(make_context(index="toy://first")) is first
-        source_of(make_context(index=f"toy://{number}"))
-    assert source_of(make_context(index="toy://first")) is first
-    assert source_of(make_context(index="toy://second")) is not second
-
-
 def test_a_store_with_a_scheme_of_its_own_is_listed_and_described(
     monkeypatch: pytest.MonkeyPatch, town: MemoryIndex
 ) -> None:
@@ -128,13 +115,6 @@ def test_what_cannot_be_opened_is_tried_again() -> None:
     assert isinstance(source_of(make_context(index="kb")), Index)
 
 
-def test_an_apps_own_store_is_wrapped_once() -> None:
-    store = InMemoryVectorStore.from_texts(["This is a text."], DeterministicFakeEmbedding(size=4))
-    source = source_of(make_context(retriever=store))
-    assert isinstance(source, RetrieverSource)
-    assert source_of(make_context(retriever=store, k=2)) is source
-
-
 def test_the_documents_of_a_run_are_searched_alone_where_the_index_holds_others() -> None:
     assert narrow_to(build("kb", "a"), "kb", None) == "kb"
     narrowed = narrow_to(build("kb", "b", "c"), "kb", None)
@@ -148,14 +128,6 @@ def test_the_documents_of_a_run_are_searched_alone_where_the_index_holds_others(
 def test_a_run_that_read_nothing_leaves_nothing_to_ask() -> None:
     with pytest.raises(IndexingError, match="No document could be read"):
         narrow_to(IndexReport(), "kb", None)
-
-
-def test_the_first_question_does_not_open_the_index_of_the_run_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    report = build("kb", "a", "b")
-    opened: list[str] = []
-    monkeypatch.setitem(STORES, "", lambda uri, model: opened.append(uri) or Index.open(uri, model))
-    assert isinstance(source_of(make_context(index=narrow_to(report, "kb", None))), Index)
-    assert len(opened) == 1
 
 
 def test_an_index_that_is_begun_while_it_is_looked_for_is_no_damaged_one(

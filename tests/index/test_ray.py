@@ -5,6 +5,7 @@ By default some moments are tried; RAY_KILLS=all tries all of them.
 
 import importlib.util
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -19,8 +20,8 @@ import numpy as np
 import pytest
 
 from adaptive_rag.errors import ConfigurationError, IndexingError, MissingExtraError
-from adaptive_rag.index import Index, Progress
-from adaptive_rag.index.cluster import Cluster, make_batches, open_cluster, run_each
+from adaptive_rag.index import Progress
+from adaptive_rag.index.cluster import Cluster, open_cluster, run_each
 from adaptive_rag.index.location import open_location
 from adaptive_rag.index.manifest import complete_manifest
 from adaptive_rag.index.plan import Stamp, Work
@@ -28,8 +29,8 @@ from adaptive_rag.index.table import connect
 from adaptive_rag.ingest import SourceFile
 from adaptive_rag.samples import samples_path
 from tests.index.deadly import DeadlyEmbeddings, FailingEmbeddings, PoisonedEmbeddings
-from tests.index.made import HashEmbeddings, build, write_files
-from tests.index.test_crash import SCRIPT, run_python
+from tests.index.made import HashEmbeddings, build, open_index, write_files
+from tests.index.test_crash import MANIFEST, SCRIPT, TABLE, run_python
 
 pytestmark = pytest.mark.skipif(not importlib.util.find_spec("ray"), reason="Ray is not installed")
 
@@ -41,21 +42,22 @@ ALL = os.environ.get("RAY_KILLS") == "all"
 WORKER_MOMENTS = [("before", 1), ("on arrival", 0), ("after", 2), ("after", 1), ("before", 2), ("before", 3)]
 WORKER_MOMENTS += [("after", 3)]
 DRIVER_MOMENTS = [
-    ("before", "adaptive_rag.index.table.TableWriter.copy"),
-    ("after", "adaptive_rag.index.manifest.Manifest.publish"),
+    ("before", f"{TABLE}.copy"),
+    ("after", f"{MANIFEST}.publish"),
     ("after", "adaptive_rag.index.cluster.Cluster.__init__"),
-    ("after", "adaptive_rag.index.table.TableWriter.copy"),
-    ("before", "adaptive_rag.index.manifest.Manifest.publish"),
-    ("after", "adaptive_rag.index.table.TableWriter.remove"),
-    ("before", "adaptive_rag.index.table.TableWriter.index_words"),
-    ("after", "adaptive_rag.index.table.TableWriter.optimize"),
+    ("after", f"{TABLE}.copy"),
+    ("before", f"{MANIFEST}.publish"),
+    ("after", f"{TABLE}.remove"),
+    ("before", f"{TABLE}.index_words"),
+    ("after", f"{TABLE}.optimize"),
 ]
 NODE_MOMENTS = [1, 2, 3, 4, 5]
+NODE = {"num_cpus": 2, "memory": 4_000_000_000, "object_store_memory": 100_000_000}
 
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Any]:
-    """A cluster of two nodes on this machine, to which this process is connected."""
+    """A cluster of one node on this machine, to which this process is connected."""
     with pytest.MonkeyPatch.context() as environment:
         environment.setenv("RAY_USAGE_STATS_ENABLED", "0")
         # its servers on the loopback interface alone, which it looks at when it is imported
@@ -67,15 +69,11 @@ def cluster() -> Iterator[Any]:
         head = {**NODE, "include_dashboard": False}
         simulated = SimulatedCluster(initialize_head=True, head_node_args=head)
         try:
-            simulated.add_node(**NODE)
             ray.init(simulated.address, log_to_driver=False, logging_level="ERROR")
             yield simulated
         finally:
             ray.shutdown()
             simulated.shutdown()
-
-
-NODE = {"num_cpus": 1, "memory": 2_000_000_000, "object_store_memory": 100_000_000}
 
 
 @pytest.fixture
@@ -121,19 +119,17 @@ def test_an_index_made_by_ray_equals_that_of_one_process(tmp_path: Path, cluster
     faq = "question,answer\nWhen is the library open?,From nine to five.\nWho pays?,The town pays for it.\n"
     texts = {"copy of a note.txt": "A note.", "faq.csv": faq, "note.txt": "A note.", "empty.txt": ""}
     write_files(docs, texts)
-    (docs / "broken.pdf").write_bytes(b"%PDF-1.7 nothing")
     alone, together, seen = tmp_path / "alone", tmp_path / "together", list[Progress]()
-    expected = Index.build(docs, alone)
-    report = Index.build(docs, together, ray="auto", progress=seen.append)
+    expected = build(docs, alone, sentence_vectors=True)
+    report = build(docs, together, sentence_vectors=True, ray="auto", progress=seen.append)
     assert_same_rows(together, alone)
     assert records_in(together) == records_in(alone)
     counted = ("added", "copies", "chunks", "total_chunks", "sources", "notes", "unknown")
     assert [getattr(report, name) for name in counted] == [getattr(expected, name) for name in counted]
     assert set(map(str, report.failed)) == set(map(str, expected.failed))
-    assert len(report.failed) == 2 and report.copies == 1
-    assert len(seen[-1].nodes) == 2
+    assert len(report.failed) == 1 and report.copies == 1
     assert sum(seen[-1].nodes.values()) == seen[-1].done == report.chunks
-    assert [c["text"] for c in Index.open(together).search(["a note"], limit=1)[0]] == ["A note."]
+    assert [c["text"] for c in open_index(together).search(["a note"], limit=1)[0]] == ["A note."]
 
 
 @pytest.mark.usefixtures("small_tasks")
@@ -206,6 +202,7 @@ def test_the_work_of_a_killed_node_is_done_by_another(tmp_path: Path, cluster: A
     assert len(texts_of(tmp_path / "kb")) == 24
 
 
+@pytest.mark.nightly
 def test_a_file_that_ends_every_worker_fails_alone(
     tmp_path: Path, cluster: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -261,24 +258,6 @@ def test_shards_are_not_waited_for_where_no_node_is_left(monkeypatch: pytest.Mon
     ray.cancel.assert_called_once()
 
 
-def test_files_of_the_same_content_go_to_one_worker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("adaptive_rag.index.cluster.SOURCES_PER_TASK", 1)
-    texts = {"a.txt": "A note.", "b.txt": "B note.", "c.txt": "A note.", "long.txt": "A longer note."}
-    docs = write_files(tmp_path / "docs", texts)
-    work = [
-        Work(name, len(text), SourceFile(docs / name, name), None, Stamp(str(docs / name), len(text), None))
-        for name, text in texts.items()
-    ]
-    found = [[item.source for item in batch] for batch in make_batches(work, 2)]
-    assert found == [["a.txt", "c.txt"], ["long.txt"], ["b.txt"]]
-
-
-def test_a_small_run_is_shared_among_all_workers_and_a_large_one_in_small_tasks() -> None:
-    small, large = ([Work(str(n), size) for n in range(40)] for size in (4_000, 100_000))
-    assert [len(batch) for batch in make_batches(small, 2)] == [2] * 20
-    assert [len(batch) for batch in make_batches(large, 2)] == [2] * 20
-
-
 def work_of(path: str) -> list[Work]:
     return [Work(path, 5, SourceFile(Path(path), path), None, Stamp(path, 5, None))]
 
@@ -326,6 +305,7 @@ def test_a_model_that_cannot_be_sent_says_so(cluster: Any) -> None:
         Cluster(ray, model)
 
 
+@pytest.mark.nightly
 def test_a_cluster_of_another_version_says_so(cluster: Any) -> None:
     script = (
         "import sys, ray; ray.__version__ = '2.0.0'\n"
@@ -339,23 +319,16 @@ def test_a_cluster_of_another_version_says_so(cluster: Any) -> None:
     assert "2.0.0" in last and "with the same versions of Ray and Python" in last
 
 
-def test_wrong_addresses_are_refused_at_once(tmp_path: Path) -> None:
+@pytest.mark.parametrize("address", ["nonsense", "ray://127.0.0.1:10001", "host:port", "127.0.0.1:1"])
+def test_wrong_addresses_are_refused_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, address: str
+) -> None:
     docs = write_files(tmp_path / "docs", {"a.txt": "A note."})
-    # this process is connected to a cluster, and would use that
-    script = (
-        "import sys; from tests.index.made import build\n"
-        "from adaptive_rag.errors import ConfigurationError\n"
-        "for address in sys.argv[3:]:\n"
-        "    try: build(sys.argv[1], sys.argv[2], ray=address)\n"
-        "    except ConfigurationError as error: print(error)"
-    )
-    addresses = ["nonsense", "ray://127.0.0.1:10001", "host:port", "127.0.0.1:1"]
-    command = [sys.executable, "-c", script, docs, tmp_path / "kb", *addresses]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120)
-    said = done.stdout.splitlines()
-    assert len(said) == len(addresses), done.stderr
-    for address, line in zip(addresses, said, strict=True):
-        assert repr(address) in line and "xpected HOST:PORT of its head node" in line
+    # this process may be connected to a cluster, and would use that
+    monkeypatch.setattr("ray.is_initialized", lambda: False)
+    expected = rf"{re.escape(repr(address))}.*xpected HOST:PORT of its head node"
+    with pytest.raises(ConfigurationError, match=expected):
+        build(docs, tmp_path / "kb", ray=address)
     assert not (tmp_path / "kb").exists()
 
 

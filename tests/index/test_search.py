@@ -1,6 +1,5 @@
 import re
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -8,7 +7,7 @@ from langchain_core.embeddings import DeterministicFakeEmbedding
 
 from adaptive_rag import AdaptiveRAG
 from adaptive_rag.errors import ConfigurationError, IndexMismatchError
-from adaptive_rag.index import Index, describe, reader, row_reader
+from adaptive_rag.index import Index, describe, row_reader
 from adaptive_rag.where import read_where
 from tests.conftest import TOWN
 from tests.index.made import HashEmbeddings, build, found, open_index, write_files
@@ -49,14 +48,6 @@ def test_scores_are_the_cosine_and_bm25_of_every_candidate(index: Index) -> None
     assert all(c["scores"]["sparse"] == bm25[c["id"]] for c in candidates)
     others = [c for c in everything if not re.search("wall|sea", c["text"].lower())]
     assert others and all(bm25[c["id"]] < 2 for c in others)
-
-
-def test_the_union_holds_the_best_of_both_sides_once(index: Index) -> None:
-    [candidates] = index.search(["warning level siren"], limit=3)
-    ids = [c["id"] for c in candidates]
-    assert len(ids) == len(set(ids))
-    assert 3 <= len(ids) <= 6
-    assert sum(c["scores"]["sparse"] > 0 for c in candidates) >= 2
 
 
 def test_a_batch_returns_what_single_queries_return(index: Index) -> None:
@@ -132,18 +123,6 @@ def test_an_index_is_described_without_its_model(tmp_path: Path) -> None:
     assert describe(tmp_path / "kb")["chunks"] == 1
 
 
-def test_an_open_index_follows_what_another_run_writes(tmp_path: Path) -> None:
-    docs = write_files(tmp_path / "docs", {"a.txt": "Ebb and flow."})
-    build(docs, tmp_path / "kb")
-    index = open_index(tmp_path / "kb")
-    write_files(docs, {"b.txt": "Spring tide."})
-    build(docs, tmp_path / "kb")
-    assert "Spring tide." in found(index, ["spring tide"])[0]
-    (docs / "a.txt").unlink()
-    build(docs, tmp_path / "kb")
-    assert found(index, ["ebb"]) == [["Spring tide."]]
-
-
 def test_another_model_is_refused_with_both_names_and_vectors_of_another_length(tmp_path: Path) -> None:
     build(write_files(tmp_path / "docs", {"a.txt": "Ebb."}), tmp_path / "kb")
     with pytest.raises(IndexMismatchError, match=r"HashEmbeddings:hash.*all-MiniLM.*--rebuild"):
@@ -199,42 +178,6 @@ def test_a_held_table_gives_the_scores_that_lancedb_gives(kb: Path, monkeypatch:
         assert len(ours) == len(theirs)
         for candidate in ours:
             assert candidate["scores"] == pytest.approx(expected[candidate["id"]], abs=1e-5)
-
-
-def test_what_was_prepared_is_not_looked_up_again(kb: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    index = Index.open(kb)
-    question = "Who repairs the harbour lights in winter?"
-    expected = Index.open(kb).search([question], limit=3)
-    looked_up: list[str] = []
-    match = reader.TableReader.match
-
-    def watched(self: reader.TableReader, query: str, *rest: Any) -> Any:
-        looked_up.append(query)
-        return match(self, query, *rest)
-
-    monkeypatch.setattr(reader.TableReader, "match", watched)
-    index.prepare([question])
-    assert index.search([question], limit=3) == expected
-    index.search([f"{question} costs"], limit=3)
-    assert looked_up == ["Who repairs the harbour lights in winter", "costs"]
-
-
-def test_what_will_be_compared_is_embedded_and_not_looked_up(
-    kb: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    index = Index.open(kb)
-    begun: list[Any] = []
-    monkeypatch.setattr(index.reader(), "begin", begun.append)
-    looked_up: list[str] = []
-    monkeypatch.setattr(index.reader(), "look_up_words", looked_up.extend)
-    embedded: list[str] = []
-    encode = index.embeddings.encode
-    monkeypatch.setattr(index.embeddings, "encode", lambda texts: embedded.extend(texts) or encode(texts))
-    index.prepare(["How high is the wall?"], ["I own a boat."])
-    for work in begun:
-        work()
-    assert looked_up == ["How high is the wall?"]
-    assert embedded == ["How high is the wall?", "I own a boat."]
 
 
 def test_a_word_of_any_letters_is_held_whole_only(tmp_path: Path) -> None:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -24,11 +22,11 @@ from adaptive_rag.errors import (
 from adaptive_rag.index import Index, ShardedIndex, describe, describe_fields
 from adaptive_rag.index.cache import EmbeddingCache
 from adaptive_rag.index.index import open_source
-from adaptive_rag.index.sharding.layout import shard_of
-from adaptive_rag.index.sources import list_sources, remove_sources
+from adaptive_rag.index.sources import remove_sources
 from adaptive_rag.source import ChunkSource
 from adaptive_rag.state import Candidate
 from adaptive_rag.where import read_where
+from tests.cli.conftest import Run, run  # noqa: F401
 from tests.index.made import HashEmbeddings, build, write_files
 from tests.index.test_ray import cluster
 from tests.sample_vectors import begin_with
@@ -165,13 +163,6 @@ def test_a_view_is_read_at_one_state(tmp_path: Path) -> None:
     one = Index.open(tmp_path / "anew", HashEmbeddings())
     assert_same(index.search(["tides storms"], limit=20)[0], one.search(["tides storms"], limit=20)[0])
     assert index.version != pinned.version
-
-
-def test_a_document_lies_in_the_shard_of_its_name_alone(kbs: tuple[Path, Path]) -> None:
-    for number in range(SHARDS):
-        held = [each.source for each in list_sources(kbs[1] / f"shard-{number}")]
-        assert held and {shard_of(source, SHARDS) for source in held} == {number}
-    assert [each.source for each in list_sources(kbs[1])] == [each.source for each in list_sources(kbs[0])]
 
 
 def test_an_index_is_described_as_a_whole(kbs: tuple[Path, Path]) -> None:
@@ -321,24 +312,18 @@ def test_a_cluster_is_refused_for_an_index_without_shards(kbs: tuple[Path, Path]
         AdaptiveRAG(kbs[0], embeddings=HashEmbeddings(), retrieval={"ray": "auto"}).invoke("a storm")
 
 
-@pytest.mark.nightly
-def test_the_shell_makes_asks_and_lists_shards(tmp_path: Path) -> None:
+def test_the_shell_makes_asks_and_lists_shards(run: Run, tmp_path: Path) -> None:  # noqa: F811
     write_files(tmp_path / "docs", {"a.txt": "The sea wall is 2 km long.", "b.txt": "The ferry is green."})
-
-    def run(*arguments: str) -> str:
-        command = [sys.executable, "-m", "adaptive_rag", *arguments, "--index", "kb"]
-        done = subprocess.run(
-            command, cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(ROOT)}, text=True, capture_output=True
-        )
-        assert done.returncode == 0, done.stderr
-        return done.stdout
-
-    assert "2 added" in run("index", "docs", "--shards", "2")
-    assert "2 unchanged" in run("index", "docs")
-    assert "2 km" in run("ask", "How long is the sea wall?")
-    assert "docs/a.txt" in run("search", "sea wall")
-    assert "docs/b.txt" in run("list")
-    assert "shards" in run("info")
+    for command, said in (
+        (("index", "docs", "--shards", "2"), "2 added"),
+        (("index", "docs"), "2 unchanged"),
+        (("ask", "How long is the sea wall?"), "2 km"),
+        (("search", "sea wall"), "a.txt, line 1"),
+        (("list",), "docs/b.txt"),
+        (("info",), "shards"),
+    ):
+        result = run(*command, "--index", "kb")
+        assert result.exit_code == 0 and said in result.stdout, command
 
 
 @pytest.mark.parametrize(

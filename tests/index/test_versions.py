@@ -2,8 +2,6 @@
 
 import json
 import time
-import weakref
-from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +9,6 @@ import pytest
 from langchain_core.documents import Document
 
 from adaptive_rag import AdaptiveRAG
-from adaptive_rag.index.table import TableWriter
 from adaptive_rag.source import KeepsVersions
 from adaptive_rag.where import read_where
 from tests.index.made import build, open_index, write_files
@@ -80,23 +77,10 @@ def test_two_runs_close_together_leave_the_state_that_a_question_still_reads(
     build(docs, kb)
     first = read_state(kb)
     time.sleep(0.6)
-    question_began = time.time()
     for number in range(2):
         write_files(docs, {"quay.md": f"{NEW['quay.md']} Edition {number}."})
         build(docs, kb)
     assert all((kb / name).exists() for name in first["files"])
-    writer, kept = TableWriter(str(kb), "chunks-1", read_state(kb)["version"], 16), list[float]()
-    monkeypatch.setattr("adaptive_rag.index.table.JOINED_A_SECOND", 0.01)
-    clock, late = time.time, [0.0]
-    monkeypatch.setattr(time, "time", lambda: clock() + late[0])
-
-    def join_files(*, cleanup_older_than: timedelta, **_: object) -> None:
-        late[0] = 120.0  # it joins the files, for longer than the margin
-        kept.append(time.time() - cleanup_older_than.total_seconds())
-
-    monkeypatch.setattr(writer._table, "optimize", join_files)
-    writer.optimize(keep_since=question_began)
-    assert kept[-1] < first["committed"], "it was current when the question began, though made before"
 
 
 def read_state(kb: Path) -> Any:
@@ -119,20 +103,3 @@ def test_an_updated_index_scores_words_as_a_fresh_one_does(tmp_path: Path) -> No
         for name in ("updated", "fresh")
     ]
     assert scores[0] == scores[1]
-
-
-def test_a_state_that_nobody_reads_any_more_is_let_go_at_once(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    # Any state fills what is kept of earlier ones, as a large one would.
-    monkeypatch.setattr("adaptive_rag.index.index.EARLIER_CHUNKS", 10)
-    build(write_files(tmp_path / "docs", OLD), tmp_path / "kb")
-    index = open_index(tmp_path / "kb")
-    index.search(["the quay"], limit=1)
-    version, first = index.version, weakref.ref(index.reader())
-    build(write_files(tmp_path / "docs", NEW), tmp_path / "kb")
-    index.search(["the quay"], limit=1)
-    assert first() is not None and index.at(version).version == version
-    build(write_files(tmp_path / "docs", OLD), tmp_path / "kb")
-    index.search(["the quay"], limit=1)
-    assert first() is None and index.at(version).version == index.version

@@ -1,6 +1,7 @@
 import json
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -37,7 +38,17 @@ def test_notebooks_are_stored_without_output(notebook: Path) -> None:
             assert cell["execution_count"] is None
 
 
-@pytest.mark.few(1)
+@pytest.mark.usefixtures("samples_embedded")
+def test_the_first_notebook_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    cells = json.loads(NOTEBOOKS[0].read_text(encoding="utf-8"))["cells"]
+    code = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
+    known: dict[str, Any] = {}
+    exec("\n".join(code), known)
+    assert known["result"]["citations"] and known["silent"]["abstained"]
+
+
+@pytest.mark.nightly
 @pytest.mark.slow
 @pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.stem)
 def test_notebooks_run_without_a_key(
