@@ -51,13 +51,22 @@ def room(module: str) -> str:
     return module.split(".")[1] if "." in module else ""
 
 
+def statements(block: ast.AST) -> Iterator[ast.stmt]:
+    """Go through the statements of a block and those within them, and leave out their expressions."""
+    for field in ("body", "orelse", "finalbody", "handlers", "cases"):
+        for each in getattr(block, field, ()):
+            if isinstance(each, ast.stmt):
+                yield each
+            yield from statements(each)
+
+
 def imports(file: str, tree: ast.Module) -> set[str]:
     """Return the modules that a file imports anywhere in it, also inside functions and for types alone.
 
     `from a import b` is a.b where that is a module.
     """
     found = set()
-    for node in ast.walk(tree):
+    for node in statements(tree):
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
