@@ -6,7 +6,6 @@ import re
 import shlex
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import httpx
 import pytest
@@ -163,14 +162,15 @@ def test_what_the_server_says_is_german_on_a_german_page(demo: str, visit: Visit
         told = page.evaluate(said % "A collection may hold 20,000 MB")
         assert told == "Eine Sammlung darf 20.000 MB enthalten"
         # What the server tells apart has German words, and all else its own.
+        told = {"too_often": "Versuchen Sie es in 120 Minuten noch einmal.", "unheard_of": "Own words."}
         refused = {"title": "Too Many Requests", "status": 429, "detail": "Own words."}
-        for type_, words in (
-            ("too_often", "Versuchen Sie es in 120 Minuten noch einmal."),
-            ("unheard_of", "Own words."),
-        ):
-            answer: dict[str, Any] = {"status": 429, "json": refused | {"type": type_}}
-            answer["headers"] = {"Retry-After": "7200"}
-            page.route("**/ask/events", lambda route, answer=answer: route.fulfill(**answer), times=1)
+        coming = [refused | {"type": type_} for type_ in told]
+        page.route(
+            "**/ask/events",
+            lambda route: route.fulfill(status=429, json=coming.pop(0), headers={"Retry-After": "7200"}),
+            times=2,
+        )
+        for words in told.values():
             call(page, "ask/conversation.js", "ask", "samples", LEVEL)
             expect(page.get_by_role("article").last.get_by_role("alert")).to_contain_text(words)
         somebody.errors.clear()  # the browser itself notes the refusals
