@@ -97,11 +97,19 @@ def test_a_setting_is_read_from_text_as_the_shell_passes_it() -> None:
     assert context.without == {"hedge", "window"}
 
 
-def test_a_group_is_read_from_the_environment_as_json(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_group_is_read_from_the_environment_as_json_and_one_that_is_none_is_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setenv("ADAPTIVE_RAG_RETRIEVAL", '{"alpha": 0.5}')
     assert make_context().retrieval.alpha == 0.5
     monkeypatch.setenv("ADAPTIVE_RAG_RETRIEVAL", "dense")
     with pytest.raises(ConfigurationError, match=r"environment cannot be read.*retrieval"):
+        make_context()
+    monkeypatch.delenv("ADAPTIVE_RAG_RETRIEVAL")
+    with pytest.raises(ConfigurationError, match=r"^retrieval = 'dense' is not usable"):
+        make_context(retrieval="dense")
+    monkeypatch.setenv("ADAPTIVE_RAG_RETRIEVAL__ALFA", "0.5")
+    with pytest.raises(ConfigurationError, match=r"'retrieval\.alfa' is not a setting"):
         make_context()
 
 
@@ -244,12 +252,6 @@ def test_an_unknown_name_is_refused_with_the_nearest_known_one(wrong: dict[str, 
         make_context(wrong)
 
 
-def test_an_unknown_name_of_a_group_in_the_environment_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("ADAPTIVE_RAG_RETRIEVAL__ALFA", "0.5")
-    with pytest.raises(ConfigurationError, match=r"'retrieval\.alfa' is not a setting"):
-        make_context()
-
-
 def test_a_variable_that_is_no_setting_is_named_once_with_the_nearest(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -265,11 +267,6 @@ def test_a_variable_that_is_no_setting_is_named_once_with_the_nearest(
     ]
     nearest = {str(warning.message).split()[-1] for warning in caught}
     assert nearest == {"ADAPTIVE_RAG_K.", "ADAPTIVE_RAG_RETRIEVAL__ALPHA."}
-
-
-def test_a_group_that_is_no_group_is_refused() -> None:
-    with pytest.raises(ConfigurationError, match=r"^retrieval = 'dense' is not usable"):
-        make_context(retrieval="dense")
 
 
 @pytest.mark.parametrize(

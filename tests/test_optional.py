@@ -100,6 +100,7 @@ def test_a_part_that_fails_is_left_out_of_the_answer_and_told(
 
 
 # Without speakers, passages are still read as texts without words.
+@pytest.mark.few(6)
 @pytest.mark.parametrize(
     ("part", "function", "asked"), [row for row in PARTS if row[0] in set(MECHANISMS) - {"speakers"}]
 )

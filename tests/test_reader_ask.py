@@ -9,6 +9,7 @@ from training.reader import public
 from training.reader.ask import PASSAGES_SHOWN, ask, format_question
 
 
+@pytest.mark.nightly
 def test_a_question_comes_with_the_passages_that_are_read_first(tmp_path: Path) -> None:
     asked = {"set": "inv-shop-faq", "type": "contextual", "q": "can I send it back", "sit": "I wore them."}
     (tmp_path / "me.jsonl").write_text(json.dumps(asked) + "\n")

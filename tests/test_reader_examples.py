@@ -31,6 +31,7 @@ ROW = {
 }
 
 
+@pytest.mark.nightly
 def test_the_examples_have_their_form_and_each_set_is_of_one_part() -> None:
     rows = list(read_examples())
     assert [(row["id"], fault) for row in rows for fault in find_faults(row)] == []
@@ -139,6 +140,7 @@ def test_a_mark_of_a_wrong_form_is_named(tmp_path: Path) -> None:
         list(gather_found(forms, marks))
 
 
+@pytest.mark.nightly
 def test_the_questions_of_whole_sets_have_sentences_that_are_there() -> None:
     for part in read_split():
         for row in read_found(part):

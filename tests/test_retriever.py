@@ -7,16 +7,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from langchain_core.documents import Document
 from langchain_core.load.dump import dumpd
 from langchain_core.runnables import RunnablePassthrough
 from langchain_tests.integration_tests import RetrieversIntegrationTests
 
-from adaptive_rag import AdaptiveRAG, AdaptiveRetriever
+from adaptive_rag import AdaptiveRAG, AdaptiveRetriever, Index
 from adaptive_rag.errors import ConfigurationError
 from adaptive_rag.index.memory import MemoryIndex
-from adaptive_rag.samples import samples_path
 from tests.conftest import TOWN
+from tests.ingest.made_pdf import Text, make_pdf
 
 LONG = "How long is the sea wall of Saltmere?"
 PREPARE = "How should I prepare for a flood?"
@@ -110,15 +109,9 @@ def test_it_stands_in_a_chain(retriever: AdaptiveRetriever) -> None:
     assert "2,340 metres" in chain.invoke(LONG)["text"]
 
 
-@pytest.mark.usefixtures("samples_embedded")
 def test_pages_are_counted_as_our_citations_count_them(tmp_path: Path) -> None:
-    from adaptive_rag import Index
-
-    Index.build(samples_path() / "climate_handbook.pdf", tmp_path / "kb", sentence_vectors=False)
-    question = "What is the highest water level ever recorded at Pellhythe?"
-    # passages that overlap are joined for an answer, but not for whoever retrieves
-    read = AdaptiveRAG(tmp_path / "kb", without={"join"}).invoke(question)["documents"]
-    found = AdaptiveRetriever(index=str(tmp_path / "kb")).invoke(question)
-    assert all(isinstance(document, Document) for document in found)
-    assert [document.metadata["page"] for document in found] == [chunk["page"] for chunk in read]
-    assert all(document.metadata["page_label"] == str(document.metadata["page"]) for document in found)
+    make_pdf(tmp_path / "town.pdf", [[Text(text)] for text in TOWN[:3]])
+    Index.build(tmp_path / "town.pdf", tmp_path / "kb", chunk_size=100, chunk_overlap=0)
+    [cited] = AdaptiveRAG(tmp_path / "kb").invoke(LONG)["citations"]
+    found = AdaptiveRetriever(index=str(tmp_path / "kb")).invoke(LONG)
+    assert (found[0].metadata["page"], found[0].metadata["page_label"]) == (cited["page"], "2")

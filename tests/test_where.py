@@ -133,7 +133,7 @@ numbers = st.lists(st.none() | st.integers(-3, 3), min_size=1, max_size=8)
 days = st.integers(0, 400).map(lambda day: (date(2023, 6, 1) + timedelta(day)).isoformat())
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(numbers, st.sampled_from(sorted(SIGNS)), st.integers(-3, 3), st.sampled_from(sorted(SIGNS)), st.data())
 def test_conditions_mean_what_their_signs_say(values, sign, bound, other, data) -> None:
     words = data.draw(st.lists(st.none() | days, min_size=len(values), max_size=len(values)))

@@ -23,13 +23,10 @@ def test_the_help_is_there_without_loading_the_stack() -> None:
     assert python("-c", code).strip() == "[]"
 
 
-def test_the_version_is_shown(run: Run) -> None:
+def test_the_help_names_every_command_and_is_shown_without_one(run: Run) -> None:
+    for shown in (run("--help").stdout, run().output):
+        assert all(f" {name} " in shown for name in COMMANDS)
     assert run("--version").stdout.startswith("adaptive-rag 0.")
-
-
-def test_the_help_names_every_command(run: Run) -> None:
-    shown = run("--help").stdout
-    assert all(f" {name} " in shown for name in COMMANDS)
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -41,17 +38,16 @@ def test_every_command_explains_itself_and_its_options_on_a_screen(run: Run, nam
     assert len(lines) <= 30 and max(map(len, lines)) <= 80
 
 
-def test_without_a_command_the_help_is_shown(run: Run) -> None:
-    assert "ask" in run().output
-
-
 @pytest.mark.parametrize(
     ("arguments", "code", "said"),
     [
         ("recipes | true", 0, ""),
         ("recipes >&-", 0, ""),
         ("ask - <&-", 1, "Error: The question is empty."),
-        ("ask - -i nowhere <<< $'caf\\xe9?'", 1, "Error: There is no index at"),
+        pytest.param(
+            *("ask - -i nowhere <<< $'caf\\xe9?'", 1, "Error: There is no index at"),
+            marks=pytest.mark.nightly,
+        ),
     ],
     ids=["a reader that goes away", "no output", "no input", "no text"],
 )
@@ -63,6 +59,7 @@ def test_a_stream_that_is_closed_or_no_text_is_no_surprise(arguments: str, code:
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="only Linux has a full device")
+@pytest.mark.few(1)
 @pytest.mark.parametrize("arguments", [["recipes"], ["--help"]])
 def test_an_output_that_cannot_be_written_is_an_error_of_one_line(arguments: list[str]) -> None:
     with open("/dev/full", "w") as full:

@@ -46,12 +46,6 @@ def test_an_answer_that_is_worked_out_says_so(run: Run, tmp_path: Path) -> None:
     assert "worked out from the rows of a table" in shown and "Bo" in shown
 
 
-def test_what_is_piped_has_no_colours_and_no_blanks_at_the_ends_of_lines(run: Run, town_index: str) -> None:
-    shown = run("ask", LONG, "--index", town_index, "--trace").stdout
-    assert "\x1b" not in shown
-    assert all(line == line.rstrip() for line in shown.splitlines())
-
-
 @pytest.mark.parametrize(("columns", "widest"), [(40, 40), (80, 80), (200, 96)])
 def test_the_answer_keeps_to_the_width_and_to_a_readable_measure(
     run: Run, town_index: str, monkeypatch: pytest.MonkeyPatch, columns: int, widest: int
@@ -73,6 +67,8 @@ def test_the_trace_names_every_step_and_what_was_done_locally(run: Run, town_ind
         assert f"\n  {step} " in shown
     assert "generate done locally: no chat model is configured" in " ".join(shown.split())
     assert "Type of question: factual" in shown
+    # What is piped has no colours and no blanks at the ends of lines.
+    assert "\x1b" not in shown and all(line == line.rstrip() for line in shown.splitlines())
 
 
 def test_an_abstention_says_so_and_exits_zero(run: Run, town_index: str) -> None:
@@ -96,16 +92,6 @@ def test_options_reach_the_run(run: Run, town_index: str) -> None:
     fewer = parsed(run("ask", LONG, "--index", town_index, *options))
     assert len(fewer["documents"]) == 1
     assert [s["skill"] for r in fewer["trace"] for s in r.get("stand_ins", [])].count("enhance") == 0
-
-
-def test_settings_come_from_the_environment_and_the_config_file(
-    run: Run, town_index: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    Path("adaptive-rag.toml").write_text(f"index = {town_index!r}\nk = 3\n")
-    assert len(parsed(run("ask", LONG, "--json"))["documents"]) == 3
-    monkeypatch.setenv("ADAPTIVE_RAG_K", "2")
-    assert len(parsed(run("ask", LONG, "--json"))["documents"]) == 2
-    assert len(parsed(run("ask", LONG, "-k", "1", "--json"))["documents"]) == 1
 
 
 def test_docs_are_indexed_where_they_are_new_then_asked(run: Run, tmp_path: Path) -> None:
@@ -140,7 +126,7 @@ def test_a_name_that_only_the_index_knows_is_answered_with_its_condition(run: Ru
     assert "The index has" not in run("ask", LONG, "--docs", "gate.txt").stderr
 
 
-def test_the_citations_of_an_answer_are_numbered_from_1(
+def test_the_citations_of_an_answer_are_numbered_from_1_and_say_what_was_read_from_a_picture(
     capsys: pytest.CaptureFixture[str], town_index: str
 ) -> None:
     rag = AdaptiveRAG(index=town_index)
@@ -150,6 +136,9 @@ def test_the_citations_of_an_answer_are_numbered_from_1(
     print_answer({**output, "answer": f"*{quote}* [4] {quote} [2]", "citations": cited}, 0.1, rag.context)
     shown = " ".join(capsys.readouterr().out.split())
     assert f"{quote} [1] {quote} [2] [1] note01.txt" in shown and "“" not in shown
+    scanned = [cited[0] | {"ocr_confidence": 0.936}, cited[1]]
+    print_answer({**output, "answer": f"{quote} [4] {quote} [2]", "citations": scanned}, 0.1, rag.context)
+    assert capsys.readouterr().out.count("(read from a picture, 94 % sure)") == 1
 
 
 def test_long_paths_are_shown_short(run: Run, tmp_path: Path, town_index: str) -> None:
@@ -191,7 +180,8 @@ def test_whole_paths_are_shown_as_they_are_reached_from_here(
     assert "[1] docs/wall.txt" in run("ask", LONG, "-i", kb, "--paths").stdout
 
 
-def test_a_citation_says_that_its_quote_was_read_from_a_picture(run: Run) -> None:
+@pytest.mark.nightly
+def test_a_scanned_page_is_indexed_asked_and_said_to_be_a_picture(run: Run) -> None:
     pytest.importorskip("rapidocr", reason="the extra `ocr` is not installed")
     save_scan(Path("gate.pdf"), note("The gate of the castle is shut at nine in the evening."))
     Path("wall.txt").write_text("The wall of the castle is built of red stone.")

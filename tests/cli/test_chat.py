@@ -67,6 +67,7 @@ def test_two_chats_in_one_conversation_answer_one_after_the_other(
     assert result.stderr.count("Another chat is answering in this conversation.") == 1
 
 
+@pytest.mark.nightly
 @pytest.mark.skipif(os.name == "nt", reason="needs a terminal of POSIX")
 def test_a_line_can_be_edited_in_a_terminal(town_index: str, tmp_path: Path) -> None:
     pytest.importorskip("readline", reason="this Python has none")
@@ -83,10 +84,6 @@ def test_words_of_farewell_leave(run: Run, town_index: str) -> None:
     for word in ("exit", "Quit", "bye", ":q"):
         left = run("chat", "-i", town_index, stdin=f"{word}\nHow long is the sea wall of Saltmere?\n")
         assert left.exit_code == 0 and "2,340 metres" not in left.stdout
-
-
-def test_it_says_when_no_chat_model_is_configured(run: Run, town_index: str) -> None:
-    assert "no chat model is configured" in run("chat", "-i", town_index, stdin="/quit\n").stdout
 
 
 def test_the_profile_is_kept_shown_and_forgotten(run: Run, town_index: str) -> None:
@@ -127,18 +124,12 @@ def test_conversations_are_listed_and_deleted(run: Run, town_index: str) -> None
     assert "Deleted: 'one'." in listed and "There is no conversation 'one'." in listed
 
 
-def test_the_trace_of_the_last_answer_can_be_seen(run: Run, town_index: str) -> None:
-    lines = "/trace\nHow long is the sea wall of Saltmere?\n/trace\n"
+def test_commands_show_the_help_and_the_trace_and_an_unknown_one_is_named(run: Run, town_index: str) -> None:
+    lines = "/nosuch\n/help\n/trace\nHow long is the sea wall of Saltmere?\n/trace\n"
     shown = run("chat", "-i", town_index, stdin=lines).stdout
-    assert "Nothing was asked yet." in shown
-    assert "classify" in shown
-    assert "/threads" in run("chat", "-i", town_index, stdin="/help\n").stdout
-
-
-def test_an_unknown_command_is_named_above_the_help(run: Run, town_index: str) -> None:
-    shown = run("chat", "-i", town_index, stdin="/nosuch\n/help\n").stdout
-    assert (shown.count("is not a command"), shown.count("/threads  ")) == (1, 2)
-    assert "/nosuch is not a command" in shown
+    assert "no chat model is configured" in shown
+    assert (shown.count("/nosuch is not a command"), shown.count("/threads  ")) == (1, 2)
+    assert "Nothing was asked yet." in shown and "classify" in shown
 
 
 def test_an_answer_of_a_model_is_printed_once_as_it_comes(run: Run, town_index: str) -> None:

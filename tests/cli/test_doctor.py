@@ -43,10 +43,15 @@ def test_embeddings_that_cannot_be_called_are_a_fault(
     assert "no network" in findings(result)["embeddings"]["found"]
 
 
-def test_a_missing_index_is_a_fault_with_its_command(run: Run) -> None:
-    result = run("doctor", "-i", "nowhere")
-    assert result.exit_code == 1
-    assert "adaptive-rag index" in result.stdout
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [(("-i", "nowhere"), "adaptive-rag index"), (("--set", "k=many"), "k = 'many'")],
+)
+def test_a_missing_index_and_a_wrong_setting_are_faults(
+    run: Run, arguments: tuple[str, str], said: str
+) -> None:
+    result = run("doctor", *arguments)
+    assert result.exit_code == 1 and said in result.stdout
 
 
 def test_a_damaged_index_is_a_fault_with_its_command(run: Run, town_index: str, tmp_path: Path) -> None:
@@ -92,12 +97,6 @@ def test_offline_no_model_is_called(run: Run, town_index: str) -> None:
         result = doctor(run, town_index, server, "--offline")
         assert server.requests == []
     assert result.exit_code == 0
-
-
-def test_a_wrong_setting_is_a_fault(run: Run) -> None:
-    result = run("doctor", "--set", "k=many")
-    assert result.exit_code == 1
-    assert "k = 'many'" in result.stdout
 
 
 def test_what_mends_an_empty_index_names_that_index(run: Run) -> None:

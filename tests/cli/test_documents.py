@@ -78,9 +78,6 @@ def test_a_document_is_shown_by_the_start_of_its_name_but_not_removed(run: Run, 
     unclear = run("show", "gate")
     assert unclear.exit_code == 1 and "could be any of: docs/gate.md, docs/old/gate copy.md" in unclear.stderr
     assert "Did you mean 'docs/rows.csv'?" in run("remove", "row").stderr
-
-
-def test_names_that_contain_what_is_asked_for_are_suggested(run: Run, kept: Path) -> None:
     assert "Did you mean 'docs/gate.md'" in run("show", "Gate").stderr
 
 

@@ -44,8 +44,10 @@ def test_a_server_that_fails_is_named_and_the_answer_is_a_success(
 ) -> None:
     with ChatServer(behave=lambda number, body: behaviour) as server:
         result = ask(run, town_index, server.url)
+        with_json = ask(run, town_index, server.url, "--json")
     assert result.exit_code == 0
     assert QUOTED in result.stdout
+    assert "2,340" in parsed(with_json)["answer"] and with_json.stderr.endswith(f"{INSTEAD}\n")
     assert "3 model calls, none usable" in result.stdout
     [line] = result.stderr.splitlines()
     assert line.startswith("Note: The chat model failed at scoring passages and writing the answer: ")
@@ -92,13 +94,6 @@ def test_a_draft_that_no_passage_supports_is_said_to_have_been_left(run: Run, to
     assert result.stderr == f"Note: The chat model's answer was not used: {why}. {INSTEAD}\n"
 
 
-def test_with_json_the_line_stands_beside_it(run: Run, town_index: str) -> None:
-    with ChatServer(behave=lambda number, body: "500") as server:
-        result = ask(run, town_index, server.url, "--json")
-    assert "2,340" in parsed(result)["answer"]
-    assert result.stderr.endswith(f"{INSTEAD}\n")
-
-
 @pytest.mark.parametrize("more", [(), ("--json",)])
 def test_a_search_says_what_was_done_without_the_model(
     run: Run, town_index: str, more: tuple[str, ...]
@@ -121,16 +116,12 @@ def test_a_comparison_says_which_column_it_was(run: Run, town_index: str) -> Non
 def test_a_model_that_works_and_no_model_leave_standard_error_empty(run: Run, town_index: str) -> None:
     with ChatServer() as server:
         result = ask(run, town_index, server.url)
+        unasked = ask(run, town_index, server.url, "--set", "budget.max_llm_calls=0")
     assert (result.stderr, "2 model calls\n" in result.stdout) == ("", True)
+    assert "no model call\n" in unasked.stdout
+    assert "the budget of 0 calls is spent. The answer quotes" in unasked.stderr
     result = run("ask", QUESTION, "-i", town_index)
     assert (result.stderr, "no chat model" in result.stdout) == ("", True)
-
-
-def test_a_model_that_was_not_asked_is_not_said_to_be_missing(run: Run, town_index: str) -> None:
-    with ChatServer() as server:
-        result = ask(run, town_index, server.url, "--set", "budget.max_llm_calls=0")
-    assert "no model call\n" in result.stdout
-    assert "the budget of 0 calls is spent. The answer quotes" in result.stderr
 
 
 def test_a_terminal_shows_the_draft_meanwhile_and_then_only_what_was_checked(

@@ -83,10 +83,6 @@ def test_bad_input_is_one_message_and_changes_nothing(
     assert (tmp_path / "notes.txt").read_text() == "my notes\n"
 
 
-def test_without_a_type_the_command_says_so(run: Run) -> None:
-    assert run("feedback", "Who?").exit_code == 2
-
-
 def test_what_was_learned_is_said_taken_back_and_taken_up_again(run: Run, town_index: str) -> None:
     question = "Status of the turbine project?"
     assert parsed(run("route", question, "--json"))["routing"] == {"routing": "shipped"}
@@ -118,11 +114,8 @@ def test_nothing_to_forget_is_no_error(run: Run) -> None:
     result = run("route", "--forget")
     assert result.exit_code == 0 and "Nothing was learned" in result.stdout
     assert parsed(run("route", "--forget", "--json")) == {"forgotten": False, "kept": None}
-
-
-def test_forgetting_is_not_mixed_with_a_question(run: Run) -> None:
-    result = run("route", "Who?", "--forget")
-    assert result.exit_code == 1 and "QUESTION and --forget" in result.stderr
+    mixed = run("route", "Who?", "--forget")
+    assert mixed.exit_code == 1 and "QUESTION and --forget" in mixed.stderr
 
 
 def test_a_learned_file_that_is_broken_is_a_fault_and_can_be_forgotten(run: Run, town_index: str) -> None:

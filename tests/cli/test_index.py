@@ -23,27 +23,18 @@ def notes(tmp_path: Path) -> Path:
     return folder
 
 
-def test_a_folder_is_indexed_and_the_run_is_told_in_a_line(run: Run, notes: Path) -> None:
-    result = run("index", notes)
-    assert result.exit_code == 0 and result.stderr == ""
-    [line] = result.stdout.splitlines()
+def test_what_is_added_unchanged_changed_and_gone_is_told_and_kept_where_asked(run: Run, notes: Path) -> None:
+    first = run("index", notes)
+    assert first.exit_code == 0 and first.stderr == ""
+    [line] = first.stdout.splitlines()
     assert line.startswith("Documents: 2 added · 2 chunks written · 2 chunks in the index · ")
-
-
-def test_what_is_unchanged_changed_and_gone_is_told(run: Run, notes: Path) -> None:
-    run("index", notes)
     assert "Documents: 2 unchanged · 2 chunks in the index" in run("index", notes).stdout
     (notes / "one.txt").write_text("This is another text for note one.\n")
     (notes / "two.txt").unlink()
     (notes / "three.txt").write_text("This is note three.\n")
-    assert "1 added, 1 updated, 1 removed" in run("index", notes).stdout
-
-
-def test_what_vanished_is_kept_where_asked(run: Run, notes: Path) -> None:
-    run("index", notes)
-    (notes / "two.txt").unlink()
-    assert parsed(run("index", notes, "--no-prune", "--json"))["total_chunks"] == 2
-    assert parsed(run("index", notes, "--json"))["total_chunks"] == 1
+    kept = run("index", notes, "--no-prune").stdout
+    assert "1 added, 1 updated" in kept and "3 chunks in the index" in kept
+    assert "1 removed" in run("index", notes).stdout
 
 
 def test_other_settings_are_refused_with_the_command_that_mends_it(run: Run, notes: Path) -> None:
@@ -70,20 +61,16 @@ def test_info_shows_what_was_made_and_with_what(run: Run, notes: Path) -> None:
     assert facts["fields"]["kind"] == "text: txt"
 
 
-def test_what_a_condition_can_name_keeps_to_the_width(
+def test_of_very_many_fields_the_first_are_listed_within_the_width(
     run: Run, notes: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (notes / f"{'long-' * 8}name.txt").write_text("This is a note.\n")
-    run("index", notes, "--index", "kb")
-    monkeypatch.setenv("COLUMNS", "50")
-    _, fields = run("info", "--index", "kb").stdout.split("Fields for --where:\n")
-    assert max(map(len, fields.splitlines())) <= 50
-
-
-def test_of_very_many_fields_the_first_are_listed(run: Run, notes: Path) -> None:
     (notes / "wide.jsonl").write_text(json.dumps({"text": "tide"} | {f"field {n}": n for n in range(150)}))
+    (notes / f"{'long-' * 8}name.txt").write_text("This is a note.\n")
     run("index", notes)
-    *_, last = run("info").stdout.rstrip().splitlines()
+    monkeypatch.setenv("COLUMNS", "50")
+    _, fields = run("info").stdout.split("Fields for --where:\n")
+    *_, last = fields.rstrip().splitlines()
+    assert max(map(len, fields.splitlines())) <= 50
     assert last == "    and 54 more; --json lists them all"
     assert len(parsed(run("info", "--json"))["fields"]) == 154
 
@@ -200,18 +187,13 @@ def spoil(kb: Path) -> None:
     file.write_bytes(content)
 
 
-def test_a_sound_index_is_checked_in_two_lines(run: Run, notes: Path) -> None:
+def test_damage_is_told_with_the_command_that_mends_it_and_that_command_does(run: Run, notes: Path) -> None:
     run("index", notes, "--index", "kb")
-    result = run("index", "--check", "--index", "kb")
-    [first, second] = result.stdout.splitlines()
+    [first, second] = run("index", "--check", "--index", "kb").stdout.splitlines()
     assert "2 chunks of 2 sources · " in first and second.startswith("Sizes and counts are right")
     deep = run("index", "--check", "--deep", "--index", "kb")
     assert deep.exit_code == 0 and deep.stdout.splitlines()[-1] == "Contents are as they were written."
     assert parsed(run("index", "--check", "--index", "kb", "--json"))["healthy"] is True
-
-
-def test_damage_is_told_with_the_command_that_mends_it_and_that_command_does(run: Run, notes: Path) -> None:
-    run("index", notes, "--index", "kb")
     spoil(Path("kb"))
     refused = run("ask", "What is note one?", "--index", "kb")
     assert refused.exit_code == 1 and "adaptive-rag index --repair --index" in refused.stderr

@@ -15,23 +15,15 @@ def _nothing_learned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ADAPTIVE_RAG_HOME", str(tmp_path / "home"))
 
 
-def test_a_question_gives_one_json_object_with_what_spoke_for_each_type(run: Run) -> None:
+def test_a_question_gives_what_spoke_for_each_type_as_json_or_bars_and_words(run: Run) -> None:
     answer = parsed(run("route", "Should zoos be closed?", "--json"))
     assert answer["type"] == "opinion"
     assert set(answer["contributions"]) == set(answer["probabilities"])
     assert answer["decided_by"] == "local"
-
-
-def test_a_question_is_drawn_with_bars_and_words(run: Run) -> None:
-    result = run("route", "Should zoos be closed?")
-    assert result.exit_code == 0
-    assert "█" in result.stdout
-    assert "should" in result.stdout
-
-
-def test_a_context_reaches_the_router(run: Run) -> None:
-    answer = parsed(run("route", "What should I do first?", "--context", "I am a nurse", "--json"))
-    assert answer["type"] == "contextual"
+    drawn = run("route", "Should zoos be closed?")
+    assert drawn.exit_code == 0 and "█" in drawn.stdout and "should" in drawn.stdout
+    with_context = ("What should I do first?", "--context", "I am a nurse")
+    assert parsed(run("route", *with_context, "--json"))["type"] == "contextual"
 
 
 def test_bytes_that_are_not_utf_8_are_no_obstacle(run: Run) -> None:
@@ -73,6 +65,7 @@ def test_an_ontology_is_tried_on_a_question(run: Run, tmp_path: Path) -> None:
     checked = parsed(run("ontology", "town.yaml", "How high is the sea wall?", "--json"))
     assert (checked["terms"], checked["found"]) == (2, {"coast": ["sea wall"]})
     assert checked["relevance"] > 0
+    assert run("ontology", "town.yaml").stdout == "town.yaml: 2 terms in 1 category, no problems.\n"
 
 
 def test_a_problem_in_an_ontology_is_reported_with_its_line(run: Run, tmp_path: Path) -> None:
@@ -95,8 +88,3 @@ def test_the_ontology_of_the_settings_counts_as_it_does_for_an_answer(run: Run, 
     settings = parsed(run("route", "Should zoos be closed?", "--json"))
     option = parsed(run("route", "Should zoos be closed?", "--ontology", "zoo.yaml", "--json"))
     assert settings["domain_relevance"] == option["domain_relevance"] > 0
-
-
-def test_one_term_in_one_category_is_counted_so(run: Run, tmp_path: Path) -> None:
-    (tmp_path / "one.yaml").write_text("sea: [tide]\n")
-    assert run("ontology", "one.yaml").stdout == "one.yaml: 1 term in 1 category, no problems.\n"

@@ -65,21 +65,43 @@ def watch(tmp_path: Path) -> Iterator[Watch]:
     running.process.wait()
 
 
-@pytest.mark.slow
+def test_each_change_of_a_folder_is_indexed_and_told(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "docs"
+    folder.mkdir()
+    (folder / "one.txt").write_text("This is note one.\n")
+
+    def change(*roots: str, **options: object) -> Iterator[set[str]]:
+        yield set()
+        (folder / "two.txt").write_text("This is note two.\n")
+        yield {"two.txt"}
+        (folder / "two.txt").rename(folder / "three.txt")
+        (folder / "one.txt").unlink()
+        yield {"one.txt", "two.txt", "three.txt"}
+        (folder / "three.txt").rename(folder / "three.unknown")
+        yield {"three.txt", "three.unknown"}
+        (folder / "four.txt").write_text("This is note four.\n")
+        yield {"four.txt"}
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("watchfiles.watch", change)
+    result = run("index", folder, "--watch", "--json")
+    reports = [json.loads(line) for line in result.stdout.splitlines()]
+    counts = [(each["added"], each["moved"], each["removed"], each["total_chunks"]) for each in reports]
+    assert counts == [(1, 0, 0, 1), (1, 0, 0, 2), (0, 1, 1, 1), (1, 0, 1, 1)]
+    said = " ".join(result.stderr.split())
+    assert "Watching docs. Ctrl-C ends it." in said and "No file to read was found" in said
+    assert result.exit_code == 0 and "The watch has ended." in said
+
+
+@pytest.mark.nightly
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGINT for one process")
-def test_a_folder_is_followed_until_ctrl_c(watch: Watch, tmp_path: Path) -> None:
+def test_a_process_follows_a_folder_until_ctrl_c(watch: Watch, tmp_path: Path) -> None:
     assert watch.report()["added"] == 1
     watch.told("Watching")
     (tmp_path / "two.txt").write_text("This is note two.\n")
     assert watch.report()["added"] == 1
-    (tmp_path / "two.txt").rename(tmp_path / "three.txt")
-    assert watch.report()["moved"] == 1
-    (tmp_path / "one.txt").unlink()
-    assert (report := watch.report())["removed"] == 1 and report["total_chunks"] == 1
-    (tmp_path / "three.txt").rename(tmp_path / "three.unknown")
-    watch.told("No file to read was found")
-    (tmp_path / "four.txt").write_text("This is note four.\n")
-    assert (report := watch.report())["added"] == 1 and report["removed"] == 1
     watch.process.send_signal(signal.SIGINT)
     watch.told("The watch has ended.")
     assert watch.process.wait(PATIENCE) == 0

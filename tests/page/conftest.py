@@ -53,24 +53,14 @@ class Model(ChatServer):
         return (say_sensibly if body.get("response_format") else self.write)(body)
 
 
-@pytest.fixture(scope="session")
-def model() -> Iterator[Model]:
-    """Return the chat model of `modelled`; a module says what it writes."""
-    with Model() as running:
+@pytest.fixture
+def model(demo: str) -> Iterator[Model]:
+    """Let the demo's server use a chat model during a test, which says what it writes."""
+    with Model() as running, httpx.Client(base_url=f"{demo}/api/v1", timeout=30) as api:
+        chosen = {"provider": "openai", "name": "scripted", "address": running.url, "key": "key"}
+        api.put("/model", json=chosen).raise_for_status()
         yield running
-
-
-@pytest.fixture(scope="session")
-def modelled(servers: Servers, model: Model, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Serve the samples with a chat model."""
-    with servers.serve(
-        tmp_path_factory.mktemp("modelled"),
-        "--demo",
-        OPENAI_API_KEY="key",
-        ADAPTIVE_RAG_MODEL="openai:scripted",
-        ADAPTIVE_RAG_MODELS__BASE_URL=model.url,
-    ) as address:
-        yield address
+        api.delete("/model").raise_for_status()
 
 
 @pytest.fixture(scope="session")
@@ -83,7 +73,8 @@ def team(servers: Servers, tmp_path_factory: pytest.TempPathFactory) -> Iterator
             add_user(db, name, PASSWORD, is_admin=name == "ada")
         db.commit()
     engine.dispose()
-    with servers.serve(folder, "--data", str(folder / "data")) as address:
+    # Nothing is indexed there.
+    with servers.serve(folder, "--data", str(folder / "data"), ADAPTIVE_RAG_SERVER__WORKERS="0") as address:
         with httpx.Client(base_url=f"{address}/api/v1", headers={"Origin": address}) as ada:
             ada.post("/session", json={"name": "ada", "password": PASSWORD}).raise_for_status()
             ada.post("/collections", json={"name": "tides"}).raise_for_status()
@@ -139,9 +130,11 @@ def visit(browser: Browser) -> Visit:
 
 
 @pytest.fixture
-def screenshots(tmp_path: Path) -> Path:
-    """Return the folder for pictures: that of PAGE_SCREENSHOTS, or one of the test's own."""
-    folder = Path(os.environ.get("PAGE_SCREENSHOTS", tmp_path))
+def screenshots() -> Path | None:
+    """Return the folder of PAGE_SCREENSHOTS, where pictures are kept."""
+    if "PAGE_SCREENSHOTS" not in os.environ:
+        return None
+    folder = Path(os.environ["PAGE_SCREENSHOTS"])
     folder.mkdir(parents=True, exist_ok=True)
     return folder
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import httpx
@@ -12,10 +10,13 @@ import pytest
 from playwright.sync_api import Locator, Page, Route, expect
 
 from adaptive_rag.text.phrases import link_markers, parts_of, say_heading
-from benchmarks.chat_server import quote_passages, say_sensibly
-from tests.page.conftest import Model, Visit, new_collection
+from benchmarks.chat_server import quote_passages
+from tests.page.conftest import Model, Visit
 from tests.page.states import call, reply
 
+# Answered at once, without a search: for what holds for whatever is asked.
+HELLO, THANKS, WHO, BYE = "Hello!", "Thank you!", "Who are you?", "Goodbye!"
+SUMMARY = "Summarise guidance_households.md"  # the quickest answer with citations
 LEVEL = "What is the highest water level ever recorded at Pellhythe?"
 VIEWS = "What are the different views on raising the sea wall?"
 FLOOD = "How should I prepare for a flood?"
@@ -37,16 +38,15 @@ first = levels[1]
 It is \\(h_{\\max} = 4.83\\)."""
 
 
-@pytest.fixture(scope="module")
-def inventing(modelled: str, model: Model) -> Iterator[str]:
+@pytest.fixture
+def inventing(demo: str, model: Model) -> str:
     """Let the chat model say one thing of the first passage, slowly, and invent another."""
 
     def write(body: dict[str, Any]) -> str:
         return f"{quote_passages(body['messages'][-1]['content'], 1)}\n\n{UNHELD} [1]."
 
     model.write, model.word_seconds = write, 0.04
-    yield modelled
-    model.write, model.word_seconds = say_sensibly, 0
+    return demo
 
 
 def ask(page: Page, question: str) -> Locator:
@@ -62,7 +62,7 @@ def ask(page: Page, question: str) -> Locator:
 
 
 def test_a_question_is_answered_and_each_mark_shows_its_quote_to_the_keyboard(
-    demo: str, visit: Visit, screenshots: Path
+    demo: str, visit: Visit
 ) -> None:
     with visit(demo) as somebody:
         page = somebody.open()
@@ -82,7 +82,6 @@ def test_a_question_is_answered_and_each_mark_shows_its_quote_to_the_keyboard(
         expect(card).to_contain_text("at 06.20 on 14 January 2015")
         expect(card).to_contain_text("climate_handbook.pdf · page 6, 2.4 14 January 2015")
         expect(mark).to_have_accessible_description(card.inner_text().replace("\n", " "))
-        page.screenshot(path=screenshots / "answer.png")
         page.keyboard.press("Escape")
         expect(card).to_have_count(0)
         expect(mark).to_be_focused()
@@ -128,17 +127,6 @@ def test_the_server_says_whose_answers_show_views_and_use_a_situation(demo: str,
         expect(turn.get_by_role("heading", level=3)).to_have_count(1)
         counts = re.compile(r"Risks and arguments against\s*1 view · 0 sources")
         expect(turn.locator("section").first).to_contain_text(counts)
-
-
-def test_a_refusal_shows_what_came_nearest(demo: str, visit: Visit) -> None:
-    with visit(demo) as somebody:
-        page = somebody.open()
-        turn = ask(page, FOOTBALL)
-        expect(turn).to_contain_text("The documents do not contain an answer")
-        expect(turn.get_by_role("heading", name="Closest passages")).to_be_visible()
-        expect(turn.get_by_role("listitem")).to_have_count(3)
-        turn.get_by_role("listitem").first.get_by_role("button").click()
-        page.wait_for_selector("aside")
 
 
 @pytest.mark.nightly
@@ -193,35 +181,20 @@ def test_a_failure_says_why_and_is_tried_again_when_the_server_allows(demo: str,
             lambda route: route.fulfill(status=429, json=refused, headers={"Retry-After": "30"}),
             times=1,
         )
-        turn = ask(page, LEVEL)
+        turn = ask(page, THANKS)
         expect(turn.get_by_role("alert")).to_contain_text("Too many questions at once.")
         expect(turn.get_by_role("button", name="Try again in 30 s")).to_be_disabled()
         for _ in range(30):
             page.clock.run_for(1000)
         turn.get_by_role("button", name="Try again", exact=True).click()
         page.clock.resume()
-        expect(page.get_by_role("article")).to_contain_text("4.83 metres")
+        expect(page.get_by_role("article")).to_contain_text("You are welcome.")
         # The browser itself writes down that a request was refused.
         assert len(somebody.errors) == 1 and "429" in somebody.errors.pop()
 
 
-@pytest.mark.nightly
-def test_what_the_documents_do_not_hold_is_marked_in_the_answer(
-    inventing: str, visit: Visit, screenshots: Path
-) -> None:
-    with visit(inventing) as somebody:
-        page = somebody.open()
-        turn = ask(page, LEVEL)
-        underlined = "".join(turn.locator(".unheld").all_inner_texts())
-        assert re.sub(r"\W", "", underlined) == re.sub(r"\W", "", UNHELD)
-        expect(turn.get_by_text("not supported by the documents", exact=True)).to_have_count(1)
-        turn.get_by_text("1 of 2 sentences supported by the documents").click()
-        expect(turn.get_by_role("listitem").filter(has_text="golden swans")).to_contain_text("close enough")
-        page.screenshot(path=screenshots / "unheld.png")
-
-
 def test_a_table_code_and_a_formula_are_drawn_and_a_mark_in_a_cell_opens_its_quote(
-    demo: str, visit: Visit, screenshots: Path
+    demo: str, visit: Visit
 ) -> None:
     found = httpx.post(f"{demo}/api/v1/collections/samples/ask", json={"question": LEVEL}, timeout=30).json()
     parts = parts_of(link_markers(TABLE, found["citations"]), found["citations"])
@@ -234,7 +207,6 @@ def test_a_table_code_and_a_formula_are_drawn_and_a_mark_in_a_cell_opens_its_quo
         mark = turn.get_by_role("cell", name="4.83 metres").get_by_role("button", name="Source 1")
         mark.hover()
         expect(page.get_by_role("tooltip")).to_contain_text("at 06.20 on 14 January 2015")
-        page.screenshot(path=screenshots / "table.png")
         mark.click()
         expect(page.locator(".pdf-mark").first).to_be_in_viewport(timeout=20_000)
 
@@ -263,27 +235,29 @@ def test_headings_of_an_answer_are_drawn_and_paragraphs_run_in_their_direction(
         assert turn.get_by_text("שלום").evaluate(space) == [False, True]
 
 
-def test_a_running_answer_streams_and_is_stopped(inventing: str, visit: Visit) -> None:
+def test_a_running_answer_streams_is_stopped_and_shows_what_the_documents_do_not_hold(
+    inventing: str, visit: Visit
+) -> None:
     with visit(inventing) as somebody:
         page = somebody.open()
-        for stop in ("Escape", "button"):
-            field = page.get_by_label("Ask a question")
-            field.fill(LEVEL)
-            field.press("Enter")
-            turn = page.get_by_role("article").last
-            expect(turn.locator(".markdown")).to_contain_text("mayor")
-            expect(turn).to_have_attribute("aria-busy", "true")
-            expect(turn).to_contain_text("Writing the answer …")
-            if stop == "Escape":
-                page.keyboard.press("Escape")
-            else:
-                page.get_by_role("button", name="Stop").click()
-            expect(turn).to_contain_text("Stopped.")
-            expect(turn).to_contain_text("mayor")
-            expect(field).to_be_focused()
-        again = page.get_by_role("button", name="Try again").last
-        again.click()
-        expect(page.get_by_text("1 of 2 sentences supported by the documents")).to_be_visible(timeout=20_000)
+        field = page.get_by_label("Ask a question")
+        field.fill(LEVEL)
+        field.press("Enter")
+        turn = page.get_by_role("article")
+        expect(turn.locator(".markdown")).to_contain_text("mayor")
+        expect(turn).to_have_attribute("aria-busy", "true")
+        expect(turn).to_contain_text("Writing the answer …")
+        page.keyboard.press("Escape")
+        expect(turn).to_contain_text("Stopped.")
+        expect(turn).to_contain_text("mayor")
+        expect(field).to_be_focused()
+        page.get_by_role("button", name="Try again").click()
+        expect(page.get_by_text("1 of 2 sentences supported by the documents")).to_be_visible()
+        underlined = "".join(turn.locator(".unheld").all_inner_texts())
+        assert re.sub(r"\W", "", underlined) == re.sub(r"\W", "", UNHELD)
+        expect(turn.get_by_text("not supported by the documents", exact=True)).to_have_count(1)
+        turn.get_by_text("1 of 2 sentences supported by the documents").click()
+        expect(turn.get_by_role("listitem").filter(has_text="golden swans")).to_contain_text("close enough")
 
 
 @pytest.mark.nightly
@@ -291,7 +265,7 @@ def test_a_question_that_is_sent_while_its_thread_is_loaded_is_asked_in_it(demo:
     held = list[Route]()
     with visit(demo) as somebody:
         page = somebody.open()
-        ask(page, LEVEL)
+        ask(page, HELLO)
         thread = page.url.rpartition("=")[2]
         page.route(f"**/api/v1/threads/{thread}", lambda route: held.append(route))
         page.reload()
@@ -305,16 +279,6 @@ def test_a_question_that_is_sent_while_its_thread_is_loaded_is_asked_in_it(demo:
         assert thread in asked.value.url
         expect(field).to_have_value("")
         expect(page.get_by_role("article")).to_have_count(2)
-
-
-@pytest.mark.nightly
-def test_where_there_are_several_collections_one_is_chosen(inventing: str, visit: Visit) -> None:
-    with new_collection(inventing, "another"), visit(inventing, language="de") as somebody:
-        page = somebody.open()
-        choice = page.get_by_label("Sammlung")
-        choice.select_option("another")
-        page.reload()
-        expect(choice).to_have_value("another")
 
 
 @pytest.mark.nightly
@@ -336,7 +300,7 @@ def test_the_running_answer_is_followed_only_from_the_end(inventing: str, visit:
     with visit(inventing, width="phone") as somebody:
         page = somebody.open()
         for _ in range(3):
-            ask(page, LEVEL)
+            ask(page, SUMMARY)
         field = page.get_by_label("Ask a question")
         field.fill(LEVEL)
         field.press("Enter")

@@ -1,105 +1,23 @@
-"""The document beside the answer: open at the exact words, as text and as the pages of a PDF."""
+"""The document beside the answer: open at the exact words, as text and as the pages of a PDF; notes in it."""
 
 from __future__ import annotations
 
-import io
+import re
 from collections.abc import Iterator
 from typing import Any
 
-import docx
 import httpx
-import openpyxl
-import pptx
 import pymupdf
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 from tests.page.browser import Person
 from tests.page.conftest import Visit, new_collection, wait_for_indexing
+from tests.page.papers import LINES, book
+from tests.page.papers import papers as make_papers
 from tests.page.states import ask, call
 
 COLLECTION = "papers"
-
-NOTES = "# Bells 🔔\n\nThe 👩🏽 of Grauholm rang. 🎉🎉\n\n## Tides\n\nThe tide of 1911 stood at 6.2 metres.\n"
-PAGES = 500
-READ = (1, 2, 3, 300, 450)  # the others hold no text
-LINES = 600
-
-
-def sluice(number: int) -> str:
-    return f"Sluice {number} opens at {number % 12} o'clock, when the efficient keeper rings twice."
-
-
-def book() -> bytes:
-    """Return a PDF of many pages; the text of each breaks within a word."""
-    made = pymupdf.open()
-    for number in range(1, PAGES + 1):
-        page = made.new_page(width=420, height=595 if number % 2 else 500)
-        if number in READ:
-            page.insert_text((50, 80), f"{number} Sluices", fontsize=16)
-            page.insert_text((50, 300), sluice(number).replace("efficient", "effi-\ncient"), fontsize=11)
-    return bytes(made.tobytes())
-
-
-def letter() -> bytes:
-    made = docx.Document()
-    made.add_heading("Harbour", 1)
-    made.add_paragraph("Dear keeper, the harbour closes at dusk. Yours, Ada.")
-    written = io.BytesIO()
-    made.save(written)
-    return written.getvalue()
-
-
-def slides() -> bytes:
-    """Return a presentation: a slide with a title and a table, and one without."""
-    made = pptx.Presentation()
-    first, second = (made.slides.add_slide(made.slide_layouts[1]) for _ in range(2))
-    first.shapes.title.text, first.placeholders[1].text = "Quay", "The quay is raised in May."
-    cells = first.shapes.add_table(2, 2, 0, 3_000_000, 5_000_000, 900_000).table
-    for row, texts in enumerate((("Part", "Price"), ("Stone", "3.1"))):
-        for column, text in enumerate(texts):
-            cells.cell(row, column).text = text
-    second.placeholders[1].text = "Nobody named this slide."
-    written = io.BytesIO()
-    made.save(written)
-    return written.getvalue()
-
-
-def sheets() -> bytes:
-    made = openpyxl.Workbook()
-    for name, rows in (("Hinges", [("Item", "Price"), ("Brass", 4.2), ("Steel", 3.1)]),
-                       ("Keepers", [("Name", "Tower"), ("Ada", "North"), ("Wim", "South")])):  # fmt: skip
-        sheet = made.create_sheet(name)
-        for row in rows:
-            sheet.append(row)
-    made.remove(made.worksheets[0])
-    written = io.BytesIO()
-    made.save(written)
-    return written.getvalue()
-
-
-def scan() -> bytes:
-    """Return a PDF whose page is a picture."""
-    made = pymupdf.open()
-    picture = pymupdf.Pixmap(pymupdf.csRGB, pymupdf.IRect(0, 0, 60, 80))
-    picture.clear_with(200)
-    made.new_page().insert_image(pymupdf.Rect(50, 50, 300, 400), pixmap=picture)
-    return bytes(made.tobytes())
-
-
-BOOK = book()
-FILES: dict[str, bytes] = {
-    "notes.md": NOTES.encode(),
-    "prices.csv": b"Item,Price\nHinge,4.20\nLatch,7.35\n",
-    "quay.html": b"<h1>Quay</h1><p>The <b>east quay</b> is &amp; stays closed.</p>",
-    "letter.docx": letter(),
-    "book.pdf": BOOK,
-    "broken.pdf": b"%PDF-1.4\nnothing of it can be read",
-    "scan.pdf": scan(),
-    "plan.pptx": slides(),
-    "prices.xlsx": sheets(),
-    "long.txt": "".join(f"Line {n} of the long log of the lighthouse.\n\n" for n in range(LINES)).encode(),
-}
 
 
 @pytest.fixture(scope="module")
@@ -109,7 +27,7 @@ def papers(demo: str) -> Iterator[httpx.Client]:
         new_collection(demo, COLLECTION) as path,
         httpx.Client(base_url=f"{demo}/api/v1", timeout=60) as client,
     ):
-        files = [("files", each) for each in FILES.items()]
+        files = [("files", each) for each in make_papers().items()]
         client.post(f"{path}/documents", files=files).raise_for_status()
         wait_for_indexing(f"{path}/documents")
         yield client
@@ -224,38 +142,17 @@ def test_quotes_of_one_document_are_walked_through(demo: str, visit: Visit, pape
 
 
 @pytest.mark.nightly
-def test_on_a_phone_each_quote_of_a_long_part_is_brought_into_view(
-    demo: str, visit: Visit, papers: httpx.Client
+@pytest.mark.parametrize("width", ["desktop", "phone"])
+def test_quotes_and_sections_are_walked_through_and_escape_gives_the_focus_back(
+    demo: str, visit: Visit, papers: httpx.Client, width: str
 ) -> None:
-    quotes = ["Line 300 of", "Line 100 of"]
-    with visit(demo, width="phone") as somebody:
+    with visit(demo, width=width) as somebody:
+        quotes = ["Line 300 of", "Line 100 of"]
         page = show(somebody, *(cite(papers, "long.txt", quote) for quote in quotes))
         assert marked(page) == quotes[0]
         page.get_by_role("button", name="Previous").click()
         expect(page.locator(".document mark")).to_have_text(quotes[1])
         expect(page.locator(".document mark")).to_be_in_viewport()
-
-
-@pytest.mark.nightly
-def test_escape_closes_the_document_and_gives_the_focus_back(
-    demo: str, visit: Visit, papers: httpx.Client
-) -> None:
-    for width in ("desktop", "phone"):
-        with visit(demo, width=width) as somebody:
-            page = show(somebody, cite(papers, "notes.md", "6.2 metres"))
-            marked(page)
-            if width == "phone":
-                for _ in range(12):
-                    page.keyboard.press("Tab")
-                    assert page.evaluate("!document.querySelector('main header, textarea').matches(':focus')")
-            page.keyboard.press("Escape")
-            expect(page.locator(".document")).to_have_count(0)
-            expect(page.get_by_role("textbox").first).to_be_focused()
-
-
-@pytest.mark.nightly
-def test_the_outline_leads_to_a_section(demo: str, visit: Visit, papers: httpx.Client) -> None:
-    with visit(demo, width="phone") as somebody:
         page = show(somebody, cite(papers, "notes.md", "6.2 metres"))
         page.get_by_text("Outline").click()
         page.get_by_role("button", name="Bells").click()
@@ -265,11 +162,18 @@ def test_the_outline_leads_to_a_section(demo: str, visit: Visit, papers: httpx.C
         expect(passage).to_have_accessible_name("Write a note on passage 1")
         call(page, "core/texts.js", "setLanguage", "de")
         expect(passage).not_to_have_accessible_name("Write a note on passage 1")
+        if width == "phone":
+            for _ in range(12):
+                page.keyboard.press("Tab")
+                assert page.evaluate("!document.querySelector('main header, textarea').matches(':focus')")
+        page.keyboard.press("Escape")
+        expect(page.locator(".document")).to_have_count(0)
+        expect(page.get_by_role("textbox").first).to_be_focused()
 
 
 def test_rectangles_lie_over_the_cited_words_of_a_pdf(demo: str, visit: Visit, papers: httpx.Client) -> None:
     with visit(demo) as somebody:
-        for number, hour in ((1, 1), (450, 6)):
+        for number, hour in ((1, 1), (180, 0)):
             words = f"Sluice {number} opens at {hour} o'clock"
             cited = cite(papers, "book.pdf", words)
             assert cited["page"] == number
@@ -281,7 +185,7 @@ def test_rectangles_lie_over_the_cited_words_of_a_pdf(demo: str, visit: Visit, p
             drawn = mark.bounding_box()
             frame = page.get_by_role("group", name=f"page {number}", exact=True).bounding_box()
             assert drawn and frame
-            with pymupdf.open(stream=BOOK) as opened:
+            with pymupdf.open(stream=book()) as opened:
                 there = opened[number - 1]
                 [found] = there.search_for(words)
                 scale = frame["width"] / there.rect.width
@@ -314,13 +218,13 @@ def test_pages_are_reached_and_enlarged_by_keyboard(demo: str, visit: Visit, pap
         page = show(somebody, cite(papers, "book.pdf", "Sluice 3 opens"))
         expect(page.locator(".pdf-mark")).to_be_in_viewport()
         field = page.get_by_role("spinbutton")
-        field.fill("300")
+        field.fill("120")
         field.press("Enter")
-        last = page.get_by_role("group", name="page 300")
-        expect(last.get_by_text("300 Sluices")).to_be_in_viewport()
+        last = page.get_by_role("group", name="page 120")
+        expect(last.get_by_text("120 Sluices")).to_be_in_viewport()
         before = last.bounding_box()
         page.get_by_role("button", name="Larger").press("Enter")
-        expect(last.get_by_text("300 Sluices")).to_be_in_viewport()
+        expect(last.get_by_text("120 Sluices")).to_be_in_viewport()
         after = last.bounding_box()
         assert before and after and after["width"] > 1.2 * before["width"]
 
@@ -385,83 +289,28 @@ def test_what_could_not_be_loaded_is_loaded_the_next_time(
         somebody.errors.clear()  # the browser itself notes what it could not reach
 
 
-KEPT = {
-    "notes.md": "# Harbour\n\nThe **wall** is `high`; see [its site](https://example.org).\n\n"
-    "| Year | Level |\n|---|---|\n| 1953 | 4.10 m |\n\n- one\n- two\n\n<img src=x onerror=alert(1)>\n",
-    "levels.csv": "year,level\n1953,4.10 m\n2015,4.83 m\n",
-}
-
-
-@pytest.fixture(scope="module")
-def tabled(demo: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Keep documents with tables in a collection of their own, and return its path below /api/v1."""
-    word = docx.Document()
-    word.add_paragraph("Floods of the town")
-    table = word.add_table(2, 2)
-    for row, cells in zip(table.rows, (("Year", "Level"), ("1953", "4.10 m")), strict=True):
-        for cell, text in zip(row.cells, cells, strict=True):
-            cell.text = text
-    folder = tmp_path_factory.mktemp("documents")
-    word.save(str(folder / "floods.docx"))
-    book = openpyxl.Workbook()
-    book.template = True
-    for cells in (("year", "level"), (1953, 4.1), (2015, 4.83)):
-        book.worksheets[0].append(cells)
-    book.save(str(folder / "levels.xltx"))
-    with new_collection(demo, "tabled") as path:
-        files = [("files", (name, text.encode())) for name, text in KEPT.items()]
-        files += [("files", (file.name, file.read_bytes())) for file in folder.iterdir()]
-        httpx.post(f"{path}/documents", files=files, timeout=60).raise_for_status()
-        wait_for_indexing(f"{path}/documents")
-        yield path
-
-
-def open_at(page: Page, path: str, name: str, words: str) -> None:
-    """Open a document of the collection at the words as its text has them."""
-    [row] = httpx.get(f"{path}/documents", params={"search": name}).json()["items"]
-    start = httpx.get(f"{path}/documents/{row['id']}/text").json()["text"].index(words)
-    cited = {"source": name, "start": start, "end": start + len(words), "quote": "", "page": None}
-    page.evaluate(
-        'async cited => (await import("/page/document/opened.js")).openDocument("tabled", cited)', cited
-    )
-
-
-def test_markdown_is_drawn_with_its_cited_words_marked_and_no_html_of_it_runs(
-    demo: str, visit: Visit, tabled: str
+def test_markdown_and_tables_are_drawn_with_their_cited_words_marked_and_no_html_of_them_runs(
+    demo: str, visit: Visit, papers: httpx.Client
 ) -> None:
     with visit(demo) as somebody:
-        page = somebody.open("#/ask")
-        open_at(page, tabled, "notes.md", "The **wall** is `high`")
-        pane = page.get_by_role("complementary", name="notes.md")
+        page = show(somebody, cite(papers, "wall.md", "The **wall** is `high`"))
+        pane = page.get_by_role("complementary", name="wall.md")
         expect(pane.get_by_role("heading", name="Harbour")).to_be_visible()
         expect(pane.locator("mark")).to_have_text(["The ", "wall", " is ", "high"])
         expect(pane.locator("mark").first).to_be_focused()
         expect(pane.get_by_role("listitem")).to_have_text(["one", "two"])
         expect(pane.get_by_role("link", name="its site")).to_have_attribute("href", "https://example.org")
         assert "**" not in pane.inner_text() and pane.locator("img").count() == 0
-        open_at(page, tabled, "notes.md", "| 1953 | 4.10 m |")
-        expect(pane.locator("td mark")).to_have_text(["1953", "4.10 m"])
-
-
-@pytest.mark.few(1)
-@pytest.mark.parametrize(
-    ("name", "words", "head", "level"),
-    [
-        ("floods.docx", "1953 | 4.10 m", ["Year", "Level"], "4.10 m"),
-        ("levels.csv", "1953\nlevel: 4.10 m", ["year", "level"], "4.10 m"),
-        ("levels.xltx", "1953\nlevel: 4.1", ["year", "level"], "4.1"),
-    ],
-)
-def test_tables_of_documents_are_tables_with_their_cited_cells_marked(
-    demo: str, visit: Visit, tabled: str, name: str, words: str, head: list[str], level: str
-) -> None:
-    with visit(demo) as somebody:
-        page = somebody.open("#/ask")
-        open_at(page, tabled, name, words)
-        table = page.get_by_role("complementary", name=name).get_by_role("table")
-        expect(table.get_by_role("columnheader")).to_have_text(head)
-        expect(table.locator("td mark")).to_have_text(["1953", level])
-        expect(table.locator("mark").first).to_be_focused()
+        for source, quote, head, cells in (
+            ("wall.md", "| 1953 | 4.10 m |", ["Year", "Level"], ["1953", "4.10 m"]),
+            ("letter.docx", "1953 | 4.10 m", ["Year", "Level"], ["1953", "4.10 m"]),
+            ("prices.csv", "Latch\nPrice: 7.35", ["Item", "Price"], ["Latch", "7.35"]),
+        ):
+            show(somebody, cite(papers, source, quote))
+            table = page.get_by_role("complementary", name=source).get_by_role("table")
+            expect(table.get_by_role("columnheader")).to_have_text(head)
+            expect(table.locator("td mark")).to_have_text(cells)
+            expect(table.locator("mark").first).to_be_focused()
 
 
 @pytest.mark.nightly
@@ -487,3 +336,104 @@ def test_a_pdf_without_cited_words_does_not_say_that_they_cannot_be_marked(demo:
         expect(page.locator(".pdf-page canvas").first).to_be_visible()
         page.wait_for_load_state("networkidle")
         expect(page.get_by_text("cannot be marked")).to_have_count(0)
+
+
+# Select words in the text of the document, as a drag of the mouse does.
+_SELECT = """words => {
+  const box = document.querySelector(".document .scroller");
+  const walker = document.createTreeWalker(box, NodeFilter.SHOW_TEXT);
+  for (let node = walker.nextNode(); node; node = walker.nextNode()) {
+    const at = node.data.indexOf(words);
+    if (at < 0) continue;
+    getSelection().setBaseAndExtent(node, at, node, at + words.length);
+    return;
+  }
+  throw new Error(`${words} is not in the document`);
+}"""
+API = "/collections/papers/documents"
+
+
+@pytest.fixture
+def noted(papers: httpx.Client) -> Iterator[httpx.Client]:
+    """Return what sends requests to the server; all notes of the documents vanish with the test."""
+    yield papers
+    for row in papers.get(API).json()["items"]:
+        for note in papers.get(f"{API}/{row['id']}/notes").json()["items"]:
+            papers.delete(f"{API}/{row['id']}/notes/{note['id']}").raise_for_status()
+
+
+def write_note(page: Page, text: str) -> None:
+    form = page.get_by_role("dialog", name="New note")
+    form.get_by_label("Note").fill(text)
+    form.get_by_role("button", name="Save").click()
+    expect(form).to_have_count(0)
+
+
+def listed(page: Page) -> Locator:
+    notes = page.locator(".notes")
+    if notes.get_attribute("open") is None:
+        notes.locator("summary").click()
+    return notes.get_by_role("listitem")
+
+
+def test_a_note_is_written_at_selected_words_and_found_by_search(
+    demo: str, visit: Visit, noted: httpx.Client
+) -> None:
+    with visit(demo) as somebody:
+        for source, words, opened in (
+            ("long.txt", "the long log", "Line 450"),
+            ("notes.md", "of 1911 stood", "6.2 metres"),
+            ("prices.csv", "Latch", "Hinge"),
+            ("book.pdf", "keeper rings", "Sluice 120"),
+        ):
+            page = show(somebody, cite(noted, source, opened))
+            pane = page.get_by_role("complementary")
+            expect(pane.locator("mark, .pdf-mark").first).to_be_visible()
+            page.evaluate(_SELECT, words)
+            pane.get_by_role("button", name="Add note").click()
+            write_note(page, f"Is it true in {source}?")
+            expect(pane.locator(".noted, .pdf-noted").first).to_be_visible()
+            sign = pane.get_by_role("button", name=f"Note: Is it true in {source}?")
+            expect(sign).to_be_visible()
+            expect(listed(page)).to_contain_text([re.compile(f"Is it true in {source}.*{words}", re.DOTALL)])
+            call(page, "document/opened.js", "closeDocument")
+        # Where nothing is selected, the note is about the cited words.
+        page = show(somebody, cite(noted, "book.pdf", "Sluice 180"))
+        page.locator(".pdf-mark").first.wait_for()
+        page.get_by_role("button", name="Add note").click()
+        write_note(page, "Cited.")
+        listed(page).filter(has_text="Is it true").get_by_role("button", name="keeper rings").click()
+        expect(page.get_by_role("spinbutton")).to_have_value("120")
+        page = somebody.open("#/library/papers")
+        page.get_by_label("Search names and your notes").fill("true in LONG")
+        expect(page.get_by_role("article")).to_have_count(1)
+        page.get_by_role("link", name="Is it true in long.txt?").click()
+        expect(page.locator(".notes[open]").get_by_role("listitem")).to_contain_text(
+            ["Is it true in long.txt?"]
+        )
+
+
+def test_on_a_phone_a_note_is_changed_and_deleted_with_undo(
+    demo: str, visit: Visit, noted: httpx.Client
+) -> None:
+    cited = cite(noted, "notes.md", "The tide of 1911")
+    [row] = noted.get(API, params={"source": "notes.md"}).json()["items"]
+    notes = f"{API}/{row['id']}/notes"
+    place = {"source": "notes.md", "start": cited["start"], "end": cited["end"]}
+    noted.post(notes, json=place | {"text": "Before"}).raise_for_status()
+    with visit(demo, width="phone") as somebody:
+        page = show(somebody, cited)
+        expect(page.locator(".document mark.noted")).to_have_text("The tide of 1911")
+        page.get_by_role("button", name="Note: Before").click()
+        page.get_by_role("dialog", name="Note", exact=True).get_by_label("Note").fill("After")
+        page.get_by_role("button", name="Save").click()
+        expect(listed(page)).to_contain_text(["After"])
+        page.get_by_role("button", name="Delete the note: After").click()
+        expect(page.locator(".noted")).to_have_count(0)
+        page.get_by_role("button", name="Undo").click()
+        expect(page.locator(".noted")).to_have_count(1)
+        listed(page)
+        page.get_by_role("button", name="Delete the note: After").click()
+        page.get_by_role("button", name="Undo").wait_for()
+        call(page, "shell/notices.js", "finishRemovals")  # as where somebody leaves the page
+    assert noted.get(notes).json()["total"] == 0

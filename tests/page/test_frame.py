@@ -3,6 +3,7 @@
 import hashlib
 import json
 import re
+import shlex
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,7 +15,8 @@ from adaptive_rag.server import browser
 from adaptive_rag.text.languages import load_words
 from tests.page.conftest import Visit
 from tests.page.states import QUESTIONS, call
-from tests.page.test_ask import VIEWS
+from tests.page.test_ask import LEVEL
+from tests.test_readme import SHELL
 
 
 def test_the_policy_allows_nothing_unsafe_and_nothing_of_another_host(demo: str) -> None:
@@ -142,7 +144,7 @@ def test_something_is_shown_before_any_script_runs(demo: str, visit: Visit) -> N
 def test_what_the_server_says_is_german_on_a_german_page(demo: str, visit: Visit) -> None:
     with visit(demo, language="de") as somebody:
         page = somebody.open("#/ask")
-        call(page, "ask/conversation.js", "ask", "samples", VIEWS)
+        call(page, "ask/conversation.js", "ask", "samples", LEVEL)
         turn = page.get_by_role("article")
         expect(turn.get_by_text("Sicherheit: ")).to_be_visible()
         turn.get_by_role("button", name=re.compile("^Warum")).click()
@@ -159,3 +161,25 @@ def test_what_the_server_says_is_german_on_a_german_page(demo: str, visit: Visit
         said = "import('/page/core/texts.js').then(({ translate }) => translate(%r).text)"
         told = page.evaluate(said % "A collection may hold 20,000 MB")
         assert told == "Eine Sammlung darf 20.000 MB enthalten"
+        # What the server tells apart has German words, and all else its own.
+        told = {"too_often": "Versuchen Sie es in 120 Minuten noch einmal.", "unheard_of": "Own words."}
+        refused = {"title": "Too Many Requests", "status": 429, "detail": "Own words."}
+        coming = [refused | {"type": type_} for type_ in told]
+        page.route(
+            "**/ask/events",
+            lambda route: route.fulfill(status=429, json=coming.pop(0), headers={"Retry-After": "7200"}),
+            times=2,
+        )
+        for words in told.values():
+            call(page, "ask/conversation.js", "ask", "samples", LEVEL)
+            expect(page.get_by_role("article").last.get_by_role("alert")).to_contain_text(words)
+        somebody.errors.clear()  # the browser itself notes the refusals
+
+
+def test_the_server_answers_as_the_readme_prints(demo: str) -> None:
+    assert "pip install '.[server]' && adaptive-rag serve --demo" in SHELL
+    [curl] = [line for line in SHELL if line.startswith("curl ")]
+    _, _, address, _, header, _, body = shlex.split(curl)
+    named = dict([header.split(": ")])
+    url = address.replace("localhost:8080", demo)
+    assert "[1]" in httpx.post(url, content=body, headers=named, timeout=60).json()["answer"]

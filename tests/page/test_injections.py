@@ -94,16 +94,16 @@ class Watched:
 
 
 @pytest.fixture
-def watched(modelled: str, browser: Browser) -> Iterator[Watched]:
-    with person(browser, modelled) as somebody:
+def watched(demo: str, browser: Browser) -> Iterator[Watched]:
+    with person(browser, demo) as somebody:
         yield Watched(somebody)
 
 
 @pytest.fixture
-def collection(modelled: str, request: pytest.FixtureRequest) -> Iterator[str]:
+def collection(demo: str, request: pytest.FixtureRequest) -> Iterator[str]:
     """Make a collection for one test, and delete it with all that is in it."""
     name = request.node.name.replace("_", "-")
-    with new_collection(modelled, name):
+    with new_collection(demo, name):
         yield name
 
 
@@ -217,7 +217,7 @@ def test_hostile_error_texts(watched: Watched) -> None:
 
 
 def test_hostile_documents_their_headings_and_file_names(
-    watched: Watched, modelled: str, collection: str
+    watched: Watched, demo: str, collection: str
 ) -> None:
     place = f"/collections/{collection}/documents"
     files, refused = [], []
@@ -228,23 +228,26 @@ def test_hostile_documents_their_headings_and_file_names(
         try:
             normalize_name(name)
         except InputError:
-            refused.append(send(modelled, "POST", place, files={"files": (name, body)}))
+            refused.append(send(demo, "POST", place, files={"files": (name, body)}))
             name = f"text-{number}.{['md', 'html', 'txt', 'csv'][number % 4]}"
         files.append(("files", (name, body)))
     assert count(refused) == (0, 30)
-    sent = send(modelled, "POST", place, files=files).json()["documents"]
+    sent = send(demo, "POST", place, files=files).json()["documents"]
     assert len(sent) == len(PAYLOADS)
-    wait_for_indexing(f"{modelled}/api/v1{place}")
+    wait_for_indexing(f"{demo}/api/v1{place}")
     watched.open(f"#/library/{collection}")
     watched.check()
-    for row in sent[::11]:
+    for row in sent[::22]:
         watched.open(f"#/library/{collection}?document={row['id']}")
         watched.check()
+    watched.open("#/ask")
+    for row in sent[11::22]:
         cited = {"source": row["name"], "start": 0, "end": 20, "quote": row["name"], "page": None}
-        watched.open("#/ask")
         call(watched.page, "document/opened.js", "openDocument", collection, cited)
         watched.page.get_by_role("complementary").wait_for()
+        watched.page.wait_for_load_state("networkidle")
         watched.check()
+        call(watched.page, "document/opened.js", "closeDocument")
 
 
 @pytest.mark.nightly
@@ -360,7 +363,7 @@ def test_a_hostile_comparison(watched: Watched) -> None:
 
 
 @pytest.mark.nightly
-def test_a_hostile_pdf(watched: Watched, modelled: str, collection: str) -> None:
+def test_a_hostile_pdf(watched: Watched, demo: str, collection: str) -> None:
     """A PDF that runs scripts when it opens, with links and a form that lead away, and hostile text."""
     with pymupdf.open() as made:
         page = made.new_page()
@@ -377,8 +380,8 @@ def test_a_hostile_pdf(watched: Watched, modelled: str, collection: str) -> None
         made.set_toc([[1, payload, 1] for payload in PAYLOADS])
         content = made.tobytes()
     place = f"/collections/{collection}/documents"
-    send(modelled, "POST", place, files={"files": ("hostile.pdf", content)}).raise_for_status()
-    wait_for_indexing(f"{modelled}/api/v1{place}")
+    send(demo, "POST", place, files={"files": ("hostile.pdf", content)}).raise_for_status()
+    wait_for_indexing(f"{demo}/api/v1{place}")
     cited = {"source": "hostile.pdf", "start": 0, "end": 20, "quote": PAYLOADS[0], "page": 1}
     watched.open("#/ask")
     call(watched.page, "document/opened.js", "openDocument", collection, cited)
@@ -389,11 +392,11 @@ def test_a_hostile_pdf(watched: Watched, modelled: str, collection: str) -> None
 
 
 @pytest.mark.nightly
-def test_hostile_collections(watched: Watched, modelled: str) -> None:
-    named = [send(modelled, "POST", "/collections", json={"name": payload}) for payload in PAYLOADS]
+def test_hostile_collections(watched: Watched, demo: str) -> None:
+    named = [send(demo, "POST", "/collections", json={"name": payload}) for payload in PAYLOADS]
     assert count(named) == (0, len(PAYLOADS))
     described = [
-        send(modelled, "POST", "/collections", json={"name": f"c-{number}", "description": payload})
+        send(demo, "POST", "/collections", json={"name": f"c-{number}", "description": payload})
         for number, payload in enumerate(PAYLOADS[::3])
     ]
     assert count(described) == (30, 0)
@@ -401,13 +404,13 @@ def test_hostile_collections(watched: Watched, modelled: str) -> None:
         watched.open(place)
         watched.check()
     for number in range(len(described)):
-        send(modelled, "DELETE", f"/collections/c-{number}")
+        send(demo, "DELETE", f"/collections/c-{number}")
 
 
 @pytest.mark.nightly
-def test_hostile_titles_of_threads(watched: Watched, modelled: str, collection: str) -> None:
+def test_hostile_titles_of_threads(watched: Watched, demo: str, collection: str) -> None:
     made = [
-        send(modelled, "POST", f"/collections/{collection}/threads", json={"title": payload})
+        send(demo, "POST", f"/collections/{collection}/threads", json={"title": payload})
         for payload in PAYLOADS
     ]
     assert count(made) == (len(PAYLOADS), 0)
@@ -440,8 +443,8 @@ def test_hostile_excerpts_of_threads_and_names_of_who_shares_them(watched: Watch
 
 
 @pytest.mark.nightly
-def test_hostile_names_comments_and_events(watched: Watched, modelled: str) -> None:
-    named = [send(modelled, "POST", "/users", json={"name": payload}) for payload in PAYLOADS]
+def test_hostile_names_comments_and_events(watched: Watched, demo: str) -> None:
+    named = [send(demo, "POST", "/users", json={"name": payload}) for payload in PAYLOADS]
     assert count(named) == (0, len(PAYLOADS))
     shown = [{"name": text, "is_admin": False, "is_disabled": False, "issuer": text} for text in PAYLOADS]
     users = [each | {"subject": each["name"], "created": "2026-05-04T10:00:00Z"} for each in shown]

@@ -11,7 +11,7 @@ from playwright.sync_api import Locator, Page, expect
 from benchmarks.chat_server import ChatServer
 from tests.page.browser import Person
 from tests.page.conftest import Visit, sign_in, wait_for_indexing
-from tests.page.states import QUESTIONS
+from tests.page.test_ask import LEVEL
 from tests.page.test_mended import add_thread
 
 pytestmark = pytest.mark.slow
@@ -49,11 +49,11 @@ def write(page: Page, target: Locator, text: str) -> None:
 def ask(somebody: Person) -> Locator:
     """Write a question and send it; return its turn."""
     page = somebody.open("#/ask")
-    write(page, page.get_by_label("Ask a question"), QUESTIONS["factual"])
+    write(page, page.get_by_label("Ask a question"), LEVEL)
     page.keyboard.press("Enter")
     turn = page.get_by_role("article")
     expect(turn).to_have_attribute("aria-busy", "false")
-    expect(turn).to_contain_text("crest is at 5.10")
+    expect(turn).to_contain_text("4.83 metres")
     return turn
 
 
@@ -66,16 +66,14 @@ def api(demo: str) -> Iterator[httpx.Client]:
         client.delete("/collections/walls").raise_for_status()
 
 
-def test_the_content_is_reached_past_the_navigation(demo: str, visit: Visit) -> None:
+def test_the_content_is_reached_past_the_navigation_and_a_citation_opened_and_closed(
+    demo: str, visit: Visit
+) -> None:
     with visit(demo) as somebody:
         page = somebody.open("#/ask")
         press(page, page.get_by_role("link", name="Skip to the content"))
         expect(page.get_by_role("main")).to_be_focused()
-
-
-def test_a_citation_is_opened_and_closed(demo: str, visit: Visit) -> None:
-    with visit(demo) as somebody:
-        page, turn = somebody.page, ask(somebody)
+        turn = ask(somebody)
         mark = turn.get_by_role("button", name=re.compile("^Source 1:")).first
         press(page, mark)
         pane = page.get_by_role("complementary")
@@ -85,6 +83,7 @@ def test_a_citation_is_opened_and_closed(demo: str, visit: Visit) -> None:
         expect(mark).to_be_focused()
 
 
+@pytest.mark.nightly
 def test_a_folder_and_a_condition_are_chosen(demo: str, api: httpx.Client, visit: Visit) -> None:
     files = [
         ("files", (f"notes/{number}.md", f"---\nserial: {number}\n---\n# Wall {number}\n\nIt is long.\n"))
@@ -118,6 +117,7 @@ def test_a_folder_and_a_condition_are_chosen(demo: str, api: httpx.Client, visit
         expect(page.get_by_text("Only in")).to_have_count(0)
 
 
+@pytest.mark.nightly
 def test_a_note_is_written_at_a_passage_and_deleted_with_undo(demo: str, visit: Visit) -> None:
     with visit(demo) as somebody:
         page = somebody.open("#/library/samples")
@@ -143,7 +143,7 @@ def test_an_answer_is_stopped(demo: str, visit: Visit) -> None:
         page = somebody.open("#/ask")
         page.route("**/ask/events", lambda route: None)  # never answered
         field = page.get_by_label("Ask a question")
-        write(page, field, QUESTIONS["factual"])
+        write(page, field, LEVEL)
         page.keyboard.press("Enter")
         # Escape of an input method ends the word that is being composed.
         field.dispatch_event("keydown", {"key": "Escape", "isComposing": True})
@@ -204,7 +204,7 @@ def test_a_chat_model_is_tested_saved_asked_and_removed(demo: str, visit: Visit,
             before = len(server.calls)
             press(page, page.get_by_role("navigation", name="Main").get_by_role("link", name="Ask"))
             expect(page.get_by_text("answers are quotations")).to_have_count(0)
-            write(page, page.get_by_label("Ask a question"), QUESTIONS["factual"])
+            write(page, page.get_by_label("Ask a question"), LEVEL)
             page.keyboard.press("Enter")
             expect(page.get_by_role("article")).to_contain_text(re.compile(r"\d model call"))
             assert {call.headers["authorization"] for call in server.calls[before:]} == {

@@ -44,7 +44,9 @@ def test_what_changed_elsewhere_is_shown_when_somebody_returns(demo: str, visit:
             expect(page.get_by_role("link", name="elsewhere")).to_be_visible()
 
 
-def test_a_change_that_failed_is_not_shown_as_made(team: str, visit: Visit) -> None:
+def test_a_change_that_failed_is_not_shown_as_made_nor_a_copy_that_was_denied(
+    team: str, visit: Visit
+) -> None:
     with visit(team) as somebody:
         sign_in(somebody.page, team, "ada")
         thread = add_thread(somebody.page, team, "tides", "When is high water?")
@@ -62,12 +64,6 @@ def test_a_change_that_failed_is_not_shown_as_made(team: str, visit: Visit) -> N
             expect(choice).to_have_value(stored)
             page.get_by_role("button", name="Close").click()
         somebody.errors.clear()  # the browser itself notes the refusals
-
-
-def test_an_address_that_may_not_be_copied_is_selected(team: str, visit: Visit) -> None:
-    with visit(team) as somebody:
-        sign_in(somebody.page, team, "ada")
-        thread = add_thread(somebody.page, team, "tides", "When is high water?")
         page = somebody.open(f"#/threads/{thread}")
         page.evaluate("void (navigator.clipboard.writeText = () => Promise.reject(new Error('denied')))")
         page.get_by_role("button", name="Copy").click()

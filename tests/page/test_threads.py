@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Route, expect
 
 from tests.page.conftest import Visit
-from tests.page.test_ask import LEVEL, VIEWS, ask
+from tests.page.test_ask import BYE, HELLO, THANKS, ask
 from tests.page.test_conversation import WALL, questions_of
 from tests.page.test_mended import add_thread
 
@@ -19,7 +19,7 @@ def test_a_thread_is_found_by_its_words_opens_at_that_turn_and_loses_one_with_un
 ) -> None:
     with visit(demo, width="phone") as somebody:
         page = somebody.open("#/ask")
-        for question in (VIEWS, WALL, LEVEL):
+        for question in (HELLO, WALL, THANKS):
             ask(page, question)
         thread = page.url.rpartition("=")[2]
         page.get_by_role("link", name="Threads").click()
@@ -40,10 +40,10 @@ def test_a_thread_is_found_by_its_words_opens_at_that_turn_and_loses_one_with_un
         expect(page.get_by_role("article")).to_have_count(3)
         delete.click()
         # A further question is asked without it, although it could still be undone.
-        ask(page, WALL)
-        assert questions_of(page) == [VIEWS, LEVEL, WALL]
+        ask(page, BYE)
+        assert questions_of(page) == [HELLO, THANKS, BYE]
         kept = httpx.get(f"{demo}/api/v1/threads/{thread}").json()["turns"]
-        assert [turn["question"] for turn in kept] == [VIEWS, LEVEL, WALL]
+        assert [turn["question"] for turn in kept] == [HELLO, THANKS, BYE]
         good = page.get_by_role("article").nth(1).get_by_role("button", name="Good answer")
         good.click()
         expect(good).to_have_attribute("aria-pressed", "true")
@@ -68,53 +68,53 @@ def test_a_double_click_on_export_shows_the_files_and_takes_none(demo: str, visi
 def test_a_thread_that_is_left_while_it_answers_is_kept(demo: str, visit: Visit) -> None:
     with visit(demo) as somebody:
         page = somebody.open("#/ask")
-        ask(page, WALL)
+        ask(page, HELLO)
         thread = page.url.rpartition("=")[2]
         unanswered: list[Route] = []
         page.route("**/ask/events", lambda route: unanswered.append(route), times=1)
-        page.get_by_label("Ask a question").fill(LEVEL)
+        page.get_by_label("Ask a question").fill(THANKS)
         page.keyboard.press("Enter")
         expect(page.get_by_role("article")).to_have_count(2)
         page.get_by_role("button", name="New conversation").click()
         expect(page.get_by_role("article")).to_have_count(0)
-        ask(page, VIEWS)  # a deletion would have been sent before it
+        ask(page, BYE)  # a deletion would have been sent before it
         assert len(unanswered) == 1
         kept = httpx.get(f"{demo}/api/v1/threads/{thread}").json()["turns"]
-        assert [turn["question"] for turn in kept] == [WALL]
+        assert [turn["question"] for turn in kept] == [HELLO]
 
 
 @pytest.mark.nightly
 def test_a_question_after_its_thread_was_deleted_begins_another(demo: str, visit: Visit) -> None:
     with visit(demo) as somebody:
         page = somebody.open("#/ask")
-        ask(page, WALL)
+        ask(page, HELLO)
         deleted = page.url.rpartition("=")[2]
         page.get_by_role("link", name="Threads").click()
         page.locator(".line").filter(has=page.locator(f"a[href*='{deleted}']")).get_by_role(
             "button", name="Delete"
         ).click()
         page.get_by_role("link", name="Ask", exact=True).click()
-        ask(page, LEVEL)
-        assert questions_of(page) == [LEVEL] and deleted not in page.url
+        ask(page, THANKS)
+        assert questions_of(page) == [THANKS] and deleted not in page.url
 
 
 @pytest.mark.nightly
 def test_a_turn_that_could_not_be_deleted_stays_in_the_history(demo: str, visit: Visit) -> None:
     with visit(demo) as somebody:
         page = somebody.open("#/ask")
-        for question in (WALL, LEVEL):
+        for question in (HELLO, THANKS):
             ask(page, question)
         thread = page.url.rpartition("=")[2]
         page.route("**/turns/*", lambda route: route.fulfill(status=503, json={"detail": "Later."}))
-        page.get_by_role("button", name=f"Delete: {WALL}").click()
+        page.get_by_role("button", name=f"Delete: {HELLO}").click()
         expect(page.get_by_role("article")).to_have_count(1)
-        page.get_by_label("Ask a question").fill(VIEWS)
+        page.get_by_label("Ask a question").fill(BYE)
         page.keyboard.press("Enter")
         expect(page.locator("article[aria-busy=true]")).to_have_count(0)
         expect(page.get_by_role("article")).to_have_count(3)
         assert page.url.endswith(thread)
         kept = httpx.get(f"{demo}/api/v1/threads/{thread}").json()["turns"]
-        assert [turn["question"] for turn in kept] == [WALL, LEVEL, VIEWS]
+        assert [turn["question"] for turn in kept] == [HELLO, THANKS, BYE]
         somebody.errors.clear()  # the browser itself notes the refusal
 
 
