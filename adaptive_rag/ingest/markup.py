@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from adaptive_rag.ingest.documents import TextBuilder
-from adaptive_rag.ingest.markup_steps import Kept, Step, blank, follow, numbered_lines, tidy, without_signs
+from adaptive_rag.ingest.markup_steps import Kept, Step, blank, follow, tidy, without_signs
 from adaptive_rag.ingest.properties import note_properties
 from adaptive_rag.ingest.text import decode
 from adaptive_rag.text.tables import write_rule
@@ -43,7 +43,7 @@ class _Markup(NamedTuple):
     nested: tuple[Step, ...] = ()
     """Steps that are applied before the others, each from the innermost match outwards."""
     kept: str = r"(?P<sign>(?!))"
-    r"""A pattern for text that is kept: formulas, listings, and the sign in "\&"."""
+    r"""A pattern for text that is kept: formulas, listings, and the sign in "\&"; and for comments, "% a"."""
 
 
 # Letters that have a command of their own: "S{\o}ren".
@@ -69,7 +69,6 @@ _LATEX = _Markup(
         (r"~", " "),
     ),
     nested=(
-        (r"(?<!\\)%.*", ""),
         (r"\\([`'^\"~]|[cv](?=[ {]))[ \t]*\{?\\?([A-Za-z])\}?", _compose_accent),
         (rf"\\({'|'.join(_LETTERS)})(?![A-Za-z@])(?:\{{\}}|[ \t]+)?", lambda match: _LETTERS[match[1]]),
         (r"\\(?:label|[vh]space|includegraphics|bibliography(?:style)?|index|input|include|usepackage|setlength|"
@@ -80,7 +79,7 @@ _LATEX = _Markup(
         (r"\\(?:begin|end)\{[^{}\n]*\}(?:\[[^\]\n]*\])?(?:\{(?:[^{}\n]|\{[^{}\n]*\})*\})*", ""),
         (r"\\[a-zA-Z@]+\*?(?:\[[^\[\]\n]*\])?\{([^{}]*)\}", r"\1"),
     ),
-    kept=r"\\(?P<sign>[%&$#_{}])|(?<!\\)\$\$?[^$]{1,3000}\$\$?|\\\[(?:(?!\\[\[\]]).)+\\\]|\\\((?:(?!\\[()]).)+\\\)|"
+    kept=r"\\\\|%[^\n]*|\\(?P<sign>[%&$#_{}])|(?<!\\)\$\$?[^$]{1,3000}\$\$?|\\\[(?:(?!\\[\[\]]).)+\\\]|\\\((?:(?!\\[()]).)+\\\)|"
     r"\\begin\{((?:equation|align|gather|multline|eqnarray|verbatim|lstlisting)\*?)\}(?:(?!\\begin\{\2).)*?\\end\{\2\}",
     title=r"\\title(?:\[[^\]\n]*\])?\{([^{}]*)\}",
 )  # fmt: skip
@@ -107,19 +106,23 @@ def load_markup(path: Path, builder: TextBuilder) -> None:
         note_properties(builder, title=title[1])
     kept = Kept()
     visible = re.sub(r"\A.*?\\begin\{document\}|\\end\{document\}.*\Z", blank, text, flags=re.DOTALL)
-    visible = re.sub(
-        markup.kept, lambda match: kept.keep(match["sign"] or match[0]), visible, flags=re.DOTALL
-    )
+    visible = re.sub(markup.kept, lambda match: _keep(match, kept), visible, flags=re.DOTALL)
     heading = re.compile(f"^(?:{markup.heading})$", re.MULTILINE)
-    headings = [heading.match(visible, offset) for offset, _ in numbered_lines(visible)]
+    signs = [match["sign"] for match in heading.finditer(visible)]
     visible = heading.sub(lambda match: f"{match['title']}{_TITLE_END}{match['rest']}", visible)
     visible = follow(markup.steps, follow(markup.nested, visible, _MAX_DEPTH))
-    visible = re.sub(f"{_TITLE_END}(?=[ \\t]*$)", "", visible, flags=re.MULTILINE)
     visible = tidy(text, kept.restore(visible))
-    lines = list(numbered_lines(visible))
-    if len(lines) == len(headings):
-        for match, (offset, line) in zip(headings, lines, strict=True):
-            if match:
-                level = min(markup.level(match["sign"]), 9)
-                builder.mark_heading(line.partition(_TITLE_END)[0], level, offset=offset)
-    builder.add(visible.replace(_TITLE_END, " "))
+    are_found = visible.count(_TITLE_END) == len(signs)
+    for number, line in enumerate(visible.split("\n")):
+        builder.add("\n" if number else "")
+        name, is_title, rest = line.partition(_TITLE_END)
+        if is_title and are_found:
+            builder.mark_heading(name, min(markup.level(signs.pop(0)), 9))
+        builder.add(f"{name} {rest}" if rest.strip() else name)
+
+
+def _keep(match: re.Match[str], kept: Kept) -> str:
+    """Return a placeholder for text that is kept; comments are dropped, and line breaks stay as they are."""
+    if match[0] == r"\\":
+        return match[0]
+    return "" if match[0][0] == "%" else kept.keep(match["sign"] or match[0])

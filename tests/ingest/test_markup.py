@@ -52,6 +52,15 @@ def test_text_behind_a_title_on_its_line_is_read_and_is_no_part_of_the_title(rea
     assert [heading.section for heading in source.headings] == ["The north mill", "Storms."]
 
 
+@pytest.mark.parametrize("comment", ["", "% "])
+def test_titles_are_headings_also_below_a_formula_and_one_in_a_comment(read_file, comment):
+    formula = "\n".join(comment + line for line in (r"\begin{equation}", "a = b", r"\end{equation}"))
+    source = read_file("a.tex", f"\\section{{Tides}}\n{formula}\n\\section{{Storms}}\n1 \\\\% $2\n")
+    assert [heading.section for heading in source.headings] == ["Tides", "Storms"]
+    assert source.text.startswith("Tides\n") and source.text.endswith("\nStorms\n1\n")
+    assert ("a = b" in source.text) == (not comment)
+
+
 def test_a_star_that_begins_no_line_is_no_heading(read_file):
     assert read_file("a.org", "It is 2 * 3 metres.\n  * wide").text == "It is 2 * 3 metres.\n  * wide"
 
