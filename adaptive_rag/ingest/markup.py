@@ -14,12 +14,14 @@ from typing import NamedTuple
 from adaptive_rag.ingest.documents import TextBuilder
 from adaptive_rag.ingest.markup_steps import Kept, Step, blank, follow, tidy, without_signs
 from adaptive_rag.ingest.properties import note_properties
+from adaptive_rag.ingest.superscripts import raise_digits
 from adaptive_rag.ingest.text import decode
 from adaptive_rag.text.tables import write_rule
 
 _LATEX_HEADINGS = ("part", "chapter", "section", "subsection", "subsubsection", "paragraph", "subparagraph")
 _ACCENTS = {
     "`": "\u0300", "'": "\u0301", "^": "\u0302", "~": "\u0303", '"': "\u0308", "c": "\u0327", "v": "\u030c",
+    ".": "\u0307", "H": "\u030b", "k": "\u0328", "r": "\u030a", "u": "\u0306",
 }  # fmt: skip
 # The deepest nesting of commands that is read.
 _MAX_DEPTH = 8
@@ -46,10 +48,11 @@ class _Markup(NamedTuple):
     r"""A pattern for text that is kept: formulas, listings, and the sign in "\&"; and for comments, "% a"."""
 
 
-# Letters that have a command of their own: "S{\o}ren".
+# Letters and signs that have a command of their own: "S{\o}ren".
 _LETTERS = {
     "ss": "ß", "ae": "æ", "AE": "Æ", "oe": "œ", "OE": "Œ", "o": "ø", "O": "Ø", "aa": "å", "AA": "Å", "l": "ł",
-    "L": "Ł",
+    "L": "Ł", "S": "§", "pounds": "£", "euro": "€", "texteuro": "€", "textdegree": "°", "copyright": "©",
+    "ldots": "…", "dots": "…", "TeX": "TeX", "LaTeX": "LaTeX",
 }  # fmt: skip
 
 
@@ -64,12 +67,13 @@ _LATEX = _Markup(
     (
         (r"\\item\b[ \t]*\[([^\]\n]*)\][ \t]*", r"- \1 "),
         (r"\\item\b[ \t]*", "- "),
-        (r"\\\\(?:\[[^\]\n]*\])?|\\[a-zA-Z@]+\*?[ \t]?|\\[,;:!/]|[{}]", ""),
+        (r"\\\\(?:\[[^\]\n]*\])?|\\[a-zA-Z@]+\*?[ \t]?|\\[-,;:!/]|[{}]", ""),
         (r"(?<![ \t])[ \t]*&[ \t]*", " | "),
-        (r"~", " "),
+        (r"~|\\ ", " "),
     ),
     nested=(
-        (r"\\([`'^\"~]|[cv](?=[ {]))[ \t]*\{?\\?([A-Za-z])\}?", _compose_accent),
+        (r"\\([`'^\"~.]|[cvHkru](?=[ {]))[ \t]*\{?\\?([A-Za-z])\}?", _compose_accent),
+        (r"\\textsuperscript\{([^{}]*)\}", lambda match: raise_digits(match[1])),
         (rf"\\({'|'.join(_LETTERS)})(?![A-Za-z@])(?:\{{\}}|[ \t]+)?", lambda match: _LETTERS[match[1]]),
         (r"\\(?:label|[vh]space|includegraphics|bibliography(?:style)?|index|input|include|usepackage|setlength|"
          r"documentclass)\b\*?(?:\[[^\]\n]*\])?(?:\{[^{}]*\})+|\\href\{[^{}]*\}|"

@@ -72,9 +72,11 @@ def test_a_chapter_without_a_preamble_is_read_whole(read_file):
     )
 
 
-def test_letters_with_a_command_of_their_own_are_read(read_file):
-    tex = r"S{\o}ren, Stra{\ss}e, \O stergaard, \L{}\'od\'z."
-    assert read_file("b.tex", tex).text == "Søren, Straße, Østergaard, Łódź."
+def test_letters_and_signs_with_a_command_of_their_own_are_read(read_file):
+    tex = r"S{\o}ren, Stra{\ss}e, \O stergaard, \L{}\'od\'z, Erd\H{o}s, \.Zak. "
+    tex += r"Dr.\ Ho's hyphen\-ated \LaTeX{}: \S 5, \pounds5, 10\textsuperscript{6}."
+    words = "Søren, Straße, Østergaard, Łódź, Erdős, Żak. Dr. Ho's hyphenated LaTeX: §5, £5, 10⁶."
+    assert read_file("b.tex", tex).text == words
 
 
 @pytest.mark.parametrize("suffix", ["tex", "org"])
