@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from adaptive_rag.ingest.documents import TextBuilder
-from adaptive_rag.ingest.markup_steps import Kept, Step, blank, follow, tidy, without_signs
+from adaptive_rag.ingest.markup_steps import Kept, Step, blank, fenced, follow, tidy, without_signs
 from adaptive_rag.ingest.properties import note_properties
 from adaptive_rag.ingest.superscripts import raise_digits
 from adaptive_rag.ingest.text import decode
@@ -42,10 +42,10 @@ class _Markup(NamedTuple):
     """Patterns and their replacements, applied one after the other."""
     title: str
     """A pattern for the document's title."""
+    kept: str
+    r"""A pattern for text that is kept: formulas, listings, and the sign in "\&"; and for comments, "% a"."""
     nested: tuple[Step, ...] = ()
     """Steps that are applied before the others, each from the innermost match outwards."""
-    kept: str = r"(?P<sign>(?!))"
-    r"""A pattern for text that is kept: formulas, listings, and the sign in "\&"; and for comments, "% a"."""
 
 
 # Letters and signs that have a command of their own: "S{\o}ren".
@@ -97,6 +97,8 @@ _ORG = _Markup(
         (r"^[ \t]*\|[-+]+\|?[ \t]*$", lambda row: write_rule(row[0].count("+") + 1)),
         (r"^[ \t]*\|[ \t]?|(?<![ \t])[ \t]*\|[ \t]*$", ""),
     ),
+    kept=r"(?im)^[ \t]*#\+begin_(?:src|example)\b[ \t]*(?P<language>[\w-]*)[^\n]*\n"
+    r"(?P<code>(?:(?!^[ \t]*#\+begin_).)+?)\n[ \t]*#\+end_(?:src|example)[ \t]*$",
     title=r"(?i)^#\+TITLE:[ \t]*(.+)",
 )
 
@@ -126,7 +128,12 @@ def load_markup(path: Path, builder: TextBuilder) -> None:
 
 
 def _keep(match: re.Match[str], kept: Kept) -> str:
-    """Return a placeholder for text that is kept; comments are dropped, and line breaks stay as they are."""
+    """Return a placeholder for text that is kept; comments are dropped, and line breaks stay."""
     if match[0] == r"\\":
         return match[0]
-    return "" if match[0][0] == "%" else kept.keep(match["sign"] or match[0])
+    if match[0].startswith("%"):
+        return ""
+    groups = match.groupdict()
+    if "code" in groups:
+        return kept.keep(fenced(groups["code"], groups["language"]))
+    return kept.keep(groups["sign"] or match[0])

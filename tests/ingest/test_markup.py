@@ -42,6 +42,13 @@ def test_markup_of_org_mode_is_left_out(read_file):
     assert source.section_at(len(source.text)) == "Fees"
 
 
+def test_a_listing_of_org_mode_is_kept(read_file):
+    code = "#+BEGIN_SRC python\n# open the gate\n* 2\n:key: 1\n#+END_SRC"
+    source = read_file("a.org", f"* Gate\n{code}\n* Fees\n")
+    assert source.text == "Gate\n```python\n# open the gate\n* 2\n:key: 1\n```\nFees\n"
+    assert [heading.section for heading in source.headings] == ["Gate", "Fees"]
+
+
 def test_text_behind_a_title_on_its_line_is_read_and_is_no_part_of_the_title(read_file):
     source = read_file(
         "a.tex",
