@@ -96,7 +96,7 @@ _BLOCK_STEPS: tuple[Step, ...] = (
 # Markup within a line: attributes, block ids and highlighting.
 _INLINE_STEPS: tuple[Step, ...] = (
     (r"(?<!\{)\{:[^{}\n]{0,300}+\}(?!\})|(?<=[\s\])*_`\ufdd1\w.!?])\{[#.][A-Za-z][^{}\n]{0,300}+\}", ""),
-    (r"(?:^|(?<=\S))[ \t]*+\^(?:[a-z0-9]{6}|[A-Za-z][\w-]{2,60})[ \t]*$", ""),
+    (r"(?:^|(?<=\S)[ \t])[ \t]*+\^(?:[a-z0-9]{6}|[A-Za-z][\w-]{2,60})[ \t]*$", ""),
     (r"(?<![=\w])==(?=[^\s=])([^=\n]{1,500}+)(?<=\S)==(?![=\w])", r"\1"),
 )
 _NOTE_STEPS: tuple[Step, ...] = (

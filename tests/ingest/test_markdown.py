@@ -27,6 +27,7 @@ def read(text):
         ("See [[the harbour|dev.harbour]].", "See the harbour."),
         ("A![[p.png|300]] b", "A b"),
         ("Mind %%not this%% it. ^abc123", "Mind  it."),
+        ("It takes 2^depth\nor 10^100000", "It takes 2^depth\nor 10^100000"),
         ("> [!note]+ Mind\n> the gap", "> Mind\n> the gap"),
         ("A<br>b <kbd>Ctrl</kbd> &eacute; <your-name> <!-- c -->d", "A b Ctrl é <your-name> d"),
         (
