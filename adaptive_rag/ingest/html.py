@@ -128,6 +128,7 @@ class _Reader:
         self._hidden_depth = 0  # the depth inside elements that a style hides
         self._styles = styles
         self._looks = [Look()]  # of the open elements
+        self._root_attributes: Mapping[str, str] = {}
         self._style_sheet: list[str] | None = None
         self._words: list[str] = []
         self._title: list[str] | None = None
@@ -205,7 +206,9 @@ class _Reader:
             return False
         if tag == "link" and "stylesheet" in attributes.get("rel", "").lower():
             self._styles.miss_sheet()
-        outer_look = self._styles.outermost() if tag == "body" else self._looks[-1]
+        if tag == "html":
+            self._root_attributes = attributes
+        outer_look = self._styles.outermost(self._root_attributes) if tag == "body" else self._looks[-1]
         look = self._styles.look(tag, attributes, outer_look)
         if look is not None:
             self._looks.append(look)
