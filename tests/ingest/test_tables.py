@@ -57,9 +57,10 @@ def test_titles_above_the_names_of_columns_are_text(chunks_of, title):
     [
         ("sep=;\nItem, brass;Price;Stock", "Item, brass: Hinge\nPrice: 4,20\nStock: 12"),
         ('Item;"Size (w, h, d)";Stock', "Item: Hinge\nSize (w, h, d): 4,20\nStock: 12"),
+        ("Item;Price, net;Stock, shelf", "Item: Hinge\nPrice, net: 4,20\nStock, shelf: 12"),
         ("\nItem;Price", "Item: Hinge\nPrice: 4,20\ncolumn 3: 12"),
     ],
-    ids=["a line for Excel", "commas in a name", "a blank line above"],
+    ids=["a line for Excel", "commas in a name", "as many commas", "a blank line above"],
 )
 def test_the_names_of_columns_are_found(chunks_of, names, read):
     (row,) = chunks_of("t.csv", f"{names}\nHinge;4,20;12\n")
