@@ -270,6 +270,8 @@ class _Reader:
         elif self._hidden_depth or not self._looks[-1].is_seen:
             self._builder.hidden_words += len(text.split())
         else:
+            if self._level and self._is_note_link and not any(map(str.isalnum, text)):
+                return  # the "¶" behind a heading, which links to it
             text = text.replace("\u00ad", "")  # a hyphen that is shown at the end of a line alone
             if self._superscript is None and text.strip():  # not the link of a note: "10 m<sup>2</sup>"
                 self._is_note_link = False
