@@ -47,6 +47,11 @@ def test_half_a_character_does_no_harm(read_file):
         ("<ol><li>Open<ul><li>left<li>right</ul><li>Close</ol>", "1. Open\n  - left\n  - right\n2. Close"),
         ("<ol start=4><li>Four<li><p>Five</ol><ul><li>one</ul>", "4. Four\n5. Five\n- one"),
         ("<h2 id=a>Gates <a href='#a'>¶</a></h2><h2><a href='#b'>Keys</a></h2>", "Gates\n\nKeys"),
+        (
+            "<p>A <math><mfrac><mn>1</mn><mi>b</mi></mfrac><mo>=</mo><msup><mn>10</mn><mn>6</mn></msup>"
+            "</math> kg <math>x</math>",
+            "A 1/b = 10^6 kg x",
+        ),
         ("<ol><li>One<li value=7>Seven<li>Eight</ol>", "1. One\n7. Seven\n8. Eight"),
         (
             "<dl><dt>Gate<dd>A door in a wall.<dd>A slot.<dt>How do I shut it?<dd><p>Push.<p>Wait.</dl>",
