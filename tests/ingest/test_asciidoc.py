@@ -49,6 +49,16 @@ Shut the *gate* at six.
 """
 
 
+def test_titles_of_two_lines_are_headings(read_file):
+    text = (
+        "Harbour guide\n=============\n\nNAME\n----\na - b\n\n|===\n|a |b\n|===\n\n"
+        "[[t]]\nTides\n~~~~~\nSee this:\n----\nx\n----\n"
+    )
+    source = read_file("a.adoc", text)
+    assert [heading.section for heading in source.headings] == ["Harbour guide", "NAME", "NAME > Tides"]
+    assert source.text.endswith("NAME\n\na - b\n\n\na | b\n\n\n\nTides\n\nSee this:\n----\nx\n----\n")
+
+
 def test_headings_lists_and_tables_are_read_on_their_lines(tmp_path):
     path = tmp_path / "guide.adoc"
     path.write_text(GUIDE)
