@@ -18,7 +18,11 @@ from adaptive_rag.ingest.superscripts import raise_digits
 from adaptive_rag.ingest.text import decode
 from adaptive_rag.text.tables import write_rule
 
-_LATEX_HEADINGS = ("part", "chapter", "section", "subsection", "subsubsection", "paragraph", "subparagraph")
+# By level; the last two are slides.
+_LATEX_HEADINGS = (
+    "part", "chapter", "section", "subsection", "subsubsection", "paragraph", "subparagraph", "frametitle",
+    "begin{frame}",
+)  # fmt: skip
 _ACCENTS = {
     "`": "\u0300", "'": "\u0301", "^": "\u0302", "~": "\u0303", '"': "\u0308", "c": "\u0327", "v": "\u030c",
     ".": "\u0307", "H": "\u030b", "k": "\u0328", "r": "\u030a", "u": "\u0306",
@@ -61,9 +65,9 @@ def _compose_accent(match: re.Match[str]) -> str:
 
 
 _LATEX = _Markup(
-    rf"[ \t]*\\(?P<sign>{'|'.join(_LATEX_HEADINGS)})\*?(?:\[[^\]\n]*\])?"
+    rf"[ \t]*\\(?P<sign>{'|'.join(map(re.escape, _LATEX_HEADINGS))})\*?(?:\[[^\]\n]*\])?"
     rf"\{{(?P<title>{_BRACED})\}}[ \t]*(?P<rest>.*)",
-    lambda sign: _LATEX_HEADINGS.index(sign) + 1,
+    lambda sign: min(_LATEX_HEADINGS.index(sign) + 1, 8),
     (
         (r"\\item\b[ \t]*\[([^\]\n]*)\][ \t]*", r"- \1 "),
         (r"\\item\b[ \t]*", "- "),
@@ -80,6 +84,7 @@ _LATEX = _Markup(
          r"\\multi(?:row|column)\{[^{}]*\}\{[^{}]*\}", blank),
         (r"\\(?:cite\w*|\w*ref)\b\*?(?:\[[^\]\n]*\])*\{([^{}]*)\}", r"[\1]"),
         (r"\\footnote\{([^{}]*)\}", r" (\1)"),
+        (r"\\begin\{(?:alert|example)?block\}\{([^{}]*)\}", r"\1"),
         (r"\\(?:begin|end)\{[^{}\n]*\}(?:\[[^\]\n]*\])?(?:\{(?:[^{}\n]|\{[^{}\n]*\})*\})*", ""),
         (r"\\[a-zA-Z@]+\*?(?:\[[^\[\]\n]*\])?\{([^{}]*)\}", r"\1"),
     ),

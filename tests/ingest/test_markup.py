@@ -68,6 +68,15 @@ def test_titles_are_headings_also_below_a_formula_and_one_in_a_comment(read_file
     assert ("a = b" in source.text) == (not comment)
 
 
+def test_titles_of_slides_are_headings_and_those_of_boxes_are_read(read_file):
+    frame = "\\begin{frame}[fragile]{Storms}\n\\begin{block}{Rule}\nShut it.\n\\end{block}\n\\end{frame}\n"
+    source = read_file(
+        "a.tex", f"\\section{{Sea}}\n{frame}\\begin{{frame}}\n\\frametitle{{Tides}}\n\\end{{frame}}\n"
+    )
+    assert [heading.section for heading in source.headings] == ["Sea", "Storms", "Tides"]
+    assert source.text.split() == "Sea Storms Rule Shut it. Tides".split()
+
+
 def test_a_star_that_begins_no_line_is_no_heading(read_file):
     assert read_file("a.org", "It is 2 * 3 metres.\n  * wide").text == "It is 2 * 3 metres.\n  * wide"
 
