@@ -88,8 +88,10 @@ _LATEX = _Markup(
         (r"\\(?:begin|end)\{[^{}\n]*\}(?:\[[^\]\n]*\])?(?:\{(?:[^{}\n]|\{[^{}\n]*\})*\})*", ""),
         (r"\\[a-zA-Z@]+\*?(?:\[[^\[\]\n]*\])?\{([^{}]*)\}", r"\1"),
     ),
-    kept=r"\\\\|%[^\n]*|\\(?P<sign>[%&$#_{}])|(?<!\\)\$\$?[^$]{1,3000}\$\$?|\\\[(?:(?!\\[\[\]]).)+\\\]|\\\((?:(?!\\[()]).)+\\\)|"
-    r"\\begin\{((?:equation|align|gather|multline|eqnarray|verbatim|lstlisting)\*?)\}(?:(?!\\begin\{\2).)*?\\end\{\2\}",
+    kept=r"\\\\|%[^\n]*|\\(?:verb|lstinline)\*?(?P<mark>[^\w\s{*])(?P<verb>[^\n]*?)(?P=mark)|"
+    r"\\(?P<sign>[%&$#_{}])|(?<!\\)\$\$?[^$]{1,3000}\$\$?|\\\[(?:(?!\\[\[\]]).)+\\\]|\\\((?:(?!\\[()]).)+\\\)|"
+    r"\\begin\{(?P<block>(?:equation|align|gather|multline|eqnarray|displaymath|verbatim|Verbatim|lstlisting|"
+    r"minted|comment)\*?)\}(?:(?!\\begin\{(?P=block)).)*?\\end\{(?P=block)\}",
     title=r"\\title(?:\[[^\]\n]*\])?\{([^{}]*)\}",
 )  # fmt: skip
 _ORG = _Markup(
@@ -136,9 +138,9 @@ def _keep(match: re.Match[str], kept: Kept) -> str:
     """Return a placeholder for text that is kept; comments are dropped, and line breaks stay."""
     if match[0] == r"\\":
         return match[0]
-    if match[0].startswith("%"):
-        return ""
+    if match[0].startswith(("%", r"\begin{comment}")):
+        return kept.drop(match[0])
     groups = match.groupdict()
     if "code" in groups:
         return kept.keep(fenced(groups["code"], groups["language"]))
-    return kept.keep(groups["sign"] or match[0])
+    return kept.keep(groups["sign"] or groups["verb"] or match[0])

@@ -59,6 +59,18 @@ def test_text_behind_a_title_on_its_line_is_read_and_is_no_part_of_the_title(rea
     assert [heading.section for heading in source.headings] == ["The north mill", "Storms."]
 
 
+@pytest.mark.parametrize(
+    ("tex", "seen"),
+    [
+        ("Use \\verb|a%b{c}| here.", "Use a%b{c} here."),
+        ("\\begin{minted}{c}\na % {b}\n\\end{minted}", "\\begin{minted}{c}\na % {b}\n\\end{minted}"),
+        ("A\n\\begin{comment}\nb\n\\end{comment}\nC", "A\n\n\n\nC"),
+    ],
+)
+def test_code_of_latex_is_kept_and_comments_are_dropped(read_file, tex, seen):
+    assert read_file("a.tex", tex).text == seen
+
+
 @pytest.mark.parametrize("comment", ["", "% "])
 def test_titles_are_headings_also_below_a_formula_and_one_in_a_comment(read_file, comment):
     formula = "\n".join(comment + line for line in (r"\begin{equation}", "a = b", r"\end{equation}"))
