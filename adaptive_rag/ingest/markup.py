@@ -16,7 +16,7 @@ from adaptive_rag.ingest.markup_steps import Kept, Step, blank, fenced, follow, 
 from adaptive_rag.ingest.properties import note_properties
 from adaptive_rag.ingest.superscripts import raise_digits
 from adaptive_rag.ingest.text import decode
-from adaptive_rag.text.tables import write_rule
+from adaptive_rag.text.tables import EMPTY_CELL, write_rule
 
 # By level; the last two are slides.
 _LATEX_HEADINGS = (
@@ -31,6 +31,7 @@ _ACCENTS = {
 _MAX_DEPTH = 8
 # Text with groups in braces inside each other.
 _BRACED = r"(?:[^{}\n]++|\{(?:[^{}\n]++|\{(?:[^{}\n]++|\{[^{}\n]*+\})*+\})*+\})*+"
+_BRACED_LINES = _BRACED.replace(r"\n", "")
 # Stands between a title and the text behind it on its line, and occurs in no text (a Unicode noncharacter).
 _TITLE_END = "\ufdd2"
 
@@ -64,6 +65,16 @@ def _compose_accent(match: re.Match[str]) -> str:
     return unicodedata.normalize("NFC", match[2] + _ACCENTS[match[1]])
 
 
+def _repeat_cell(match: re.Match[str]) -> str:
+    """Return the text of a cell in each column that it spans."""
+    return " & ".join([match[2]] * int(match[1]))
+
+
+def _write_quantity(match: re.Match[str]) -> str:
+    r"""Return a number with its unit: "5 kilo metre" for "\SI{5}{\kilo\metre}"."""
+    return " ".join([match[1] or "", *match[2].replace("\\", " ").split()]).strip()
+
+
 _LATEX = _Markup(
     rf"[ \t]*\\(?P<sign>{'|'.join(map(re.escape, _LATEX_HEADINGS))})\*?(?:\[[^\]\n]*\])?"
     rf"\{{(?P<title>{_BRACED})\}}[ \t]*(?P<rest>.*)",
@@ -72,6 +83,7 @@ _LATEX = _Markup(
         (r"\\item\b[ \t]*\[([^\]\n]*)\][ \t]*", r"- \1 "),
         (r"\\item\b[ \t]*", "- "),
         (r"\\\\(?:\[[^\]\n]*\])?|\\[a-zA-Z@]+\*?[ \t]?|\\[-,;:!/]|[{}]", ""),
+        (r"^[ \t]*&[ \t]*", f"{EMPTY_CELL} | "),
         (r"(?<![ \t])[ \t]*&[ \t]*", " | "),
         (r"~|\\ ", " "),
     ),
@@ -81,9 +93,11 @@ _LATEX = _Markup(
         (rf"\\({'|'.join(_LETTERS)})(?![A-Za-z@])(?:\{{\}}|[ \t]+)?", lambda match: _LETTERS[match[1]]),
         (r"\\(?:label|[vh]space|includegraphics|bibliography(?:style)?|index|input|include|usepackage|setlength|"
          r"documentclass)\b\*?(?:\[[^\]\n]*\])?(?:\{[^{}]*\})+|\\href\{[^{}]*\}|"
-         r"\\multi(?:row|column)\{[^{}]*\}\{[^{}]*\}", blank),
+         r"\\multirow\{[^{}]*\}\{[^{}]*\}|\\(?:cline|cmidrule(?:\([lr]*\))?)\{[^{}]*\}", blank),
+        (rf"\\multicolumn\{{(\d{{1,2}})\}}\{{{_BRACED}\}}\{{({_BRACED})\}}", _repeat_cell),
+        (r"\\(?:(?:SI|qty)(?:\[[^\]\n]*\])?\{([^{}]*)\}|si|unit)\{([^{}]*)\}", _write_quantity),
         (r"\\(?:cite\w*|\w*ref)\b\*?(?:\[[^\]\n]*\])*\{([^{}]*)\}", r"[\1]"),
-        (r"\\footnote\{([^{}]*)\}", r" (\1)"),
+        (rf"\\footnote\{{({_BRACED_LINES})\}}", r" (\1)"),
         (r"\\begin\{(?:alert|example)?block\}\{([^{}]*)\}", r"\1"),
         (r"\\(?:begin|end)\{[^{}\n]*\}(?:\[[^\]\n]*\])?(?:\{(?:[^{}\n]|\{[^{}\n]*\})*\})*", ""),
         (r"\\[a-zA-Z@]+\*?(?:\[[^\[\]\n]*\])?\{([^{}]*)\}", r"\1"),

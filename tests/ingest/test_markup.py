@@ -100,6 +100,21 @@ def test_a_chapter_without_a_preamble_is_read_whole(read_file):
     )
 
 
+@pytest.mark.parametrize(
+    ("tex", "seen"),
+    [
+        ("It rose.\\footnote{See \\emph{Tides}\nof \\textbf{1957}.}", "It rose. (See Tides\nof 1957.)"),
+        (
+            "A & \\multicolumn{2}{@{}c}{\\bf B} \\\\ \\cmidrule(lr){2-3}\n & 1 & 2 \\\\",
+            "A | B | B\n– | 1 | 2",
+        ),
+        ("\\SI{5}{\\kilo\\metre} at \\qty{3}{m} in \\si{\\second}", "5 kilo metre at 3 m in second"),
+    ],
+)
+def test_notes_cells_and_units_of_latex_are_read(read_file, tex, seen):
+    assert read_file("a.tex", tex).text == seen
+
+
 def test_letters_and_signs_with_a_command_of_their_own_are_read(read_file):
     tex = r"S{\o}ren, Stra{\ss}e, \O stergaard, \L{}\'od\'z, Erd\H{o}s, \.Zak. "
     tex += r"Dr.\ Ho's hyphen\-ated \LaTeX{}: \S 5, \pounds5, 10\textsuperscript{6}."
