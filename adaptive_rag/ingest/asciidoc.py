@@ -18,8 +18,12 @@ _UNDERLINES = "=-~^+"
 _ITEM = re.compile(r"[ \t]*(\*{1,5}|-|\.{1,5})[ \t]+(?=\S)")
 # Blocks that hold no headings: listings, literal text, passthroughs and comments.
 _FENCE = re.compile(r"(-{4,}|\.{4,}|\+{4,}|/{4,}|`{3,}).*")
-_HIDDEN = re.compile(r"//(?!/).*|\[[^\]]*\]{1,2}[ \t]*")
-_ATTRIBUTE = re.compile(r":([\w-]+):[ \t]+(\S.*)")
+# A comment, attributes, a directive, the border of a box or a quote, and the sign of a continued item.
+_HIDDEN = re.compile(
+    r"//(?!/).*|\[[^\]]*\]{1,2}[ \t]*|(?:include|ifn?def|ifeval|endif)::\S*\[.*\][ \t]*"
+    r"|(?:={4,}|_{4,}|\*{4,}|,===|:===|\+|'{3,}|<<<)[ \t]*"
+)
+_ATTRIBUTE = re.compile(r":([\w!-]+):(?:[ \t]+(.*))?")
 _COLUMNS = re.compile(r"cols=\"?([^\"\]]*)")
 # What begins a cell: "|", "2+|" (two columns wide), "a|" (with a style).
 _CELL = re.compile(r"(?:(?:^|(?<=[ \t]))(?:(\d+)[+*])?(?:\.\d+\+)?[<^>]?(?:\.[<^>])?[adehlmsv]?)?(?<!\\)\|")
@@ -53,7 +57,7 @@ def load_asciidoc(path: Path, builder: TextBuilder) -> None:
         elif title := _TITLE.fullmatch(line):
             titles.append((start, len(title[1]), title[2]))
         elif attribute := _ATTRIBUTE.fullmatch(line):
-            fields[attribute[1]], lines[start] = attribute[2], ""
+            fields[attribute[1]], lines[start] = attribute[2] or "", ""
         elif _HIDDEN.fullmatch(line):
             columns, lines[start] = _count_columns(line) or columns, ""
         elif item := _ITEM.match(line):

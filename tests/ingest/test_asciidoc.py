@@ -14,6 +14,8 @@ GUIDE = """= Harbour guide
 == Gates ==
 
 Shut the *gate* at six.
+:toc:
+include::more.adoc[]
 
 [source,sh]
 ----
@@ -76,7 +78,7 @@ def test_headings_lists_and_tables_are_read_on_their_lines(tmp_path):
         "tags": ["harbour", "gates"],
     }
     assert known.items() <= source.metadata.items()
-    for unread in ("Nobody", "Hidden", ":author:", "[source", "|==="):
+    for unread in (":toc", "include", "Nobody", "Hidden", ":author:", "[source", "|==="):
         assert unread not in source.text
     lines, own = source.text.split("\n"), GUIDE.split("\n")
     assert len(lines) == len(own)
