@@ -121,14 +121,17 @@ def test_a_workbook_saved_as_xml_is_read_row_by_row(read):
     name = "urn:schemas-microsoft-com:office:spreadsheet"
     space = f'xmlns="{name}" xmlns:ss="{name}"'
     cells = [["Item", "Kind", "Price"], ["Hook", "brass", "4"], ["Rope", "9"]]
+    cells.append(["Bell", "2024-03-01T00:00:00.000"])
     rows = "".join(
         "<Row>" + "".join(f"<Cell><Data>{cell}</Data></Cell>" for cell in row) + "</Row>" for row in cells
     ).replace("<Cell><Data>Rope", '<Cell ss:MergeAcross="1"><Data>Rope')
+    rows = rows.replace("<Data>2024", '<Data ss:Type="DateTime">2024')
     source = read(
         f'<Workbook {space}><Worksheet ss:Name="Stock"><Table>{rows}</Table></Worksheet></Workbook>'
     )
     assert "Item: Hook\nKind: brass\nPrice: 4" in source.text
     assert "Item: Rope\nKind: Rope\nPrice: 9" in source.text
+    assert source.text.endswith("Item: Bell\nKind: 2024-03-01")
 
 
 def test_a_flat_open_document_is_read(read):
