@@ -89,7 +89,7 @@ _BLOCK_STEPS: tuple[Step, ...] = (
     (r"^[ \t]*(?:\[\[?_?(?:TOC|toc)_?\]\]?)[ \t]*$", ""),
     (
         r"^(?:import\s(?:[^\n;'\"]{,2000}|\{[^{};'\"]{,2000}\})?\s?(?:from\s)?['\"][^'\"\n]+['\"];?[ \t]*)++$"
-        r"|^export\s(?:default|const|let|function|async)\b[^\n]*(?:\n(?![ \t]*\n)[^\n]*)*",
+        r"|(?<![^\n;}'\"]\n)^export\s(?:default|const|let|function|async)\b[^\n]*(?:\n(?![ \t]*\n)[^\n]*)*",
         lambda match: "\n" * match[0].count("\n"),
     ),
 )

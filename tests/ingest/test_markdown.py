@@ -50,6 +50,8 @@ def read(text):
             "See https://a.example/watch?v=b or http://a.example.",
         ),
         ("import A from 'a'; import B from 'b';\n\nText.", "\n\nText."),
+        ("import A from 'a'\nexport const b = {\n c: 1,\n}\n\nText.", "\n\n\n\n\nText."),
+        ("You can\nexport default settings\nas a file.", "You can\nexport default settings\nas a file."),
         ('<Tabs>\n<Tab label="Linux">\n\nRun.\n</Tab>\n</Tabs>', "\nLinux\n\nRun.\n\n"),
         (
             "<table>\n<tr><th>A</th><th>B</th></tr>\n<tr><td>1</td>\n<td>2</td></tr>\n</table>",
