@@ -34,7 +34,7 @@ _UNCHECKED_SIZE = 10_000_000
 _MOST_FOLDERS = 20
 # In bytes: most file systems take no longer names, but archives from elsewhere may contain them.
 _LONGEST_COPY_NAME = 255
-_ENCRYPTED = 1  # the bit of an entry's flags
+_ENCRYPTED, _UTF_8 = 1, 0x800  # bits of an entry's flags
 _BAD_ARCHIVE = (
     zipfile.BadZipFile, tarfile.TarError, zlib.error, LZMAError, EOFError, ValueError, RuntimeError
 )  # fmt: skip
@@ -150,11 +150,19 @@ def _members(opened: zipfile.ZipFile | tarfile.TarFile) -> Iterator[_Member]:
     if isinstance(opened, zipfile.ZipFile):
         for entry in opened.infolist():
             if not entry.is_dir() and stat.S_IFMT(entry.external_attr >> 16) in (0, stat.S_IFREG):
-                yield _Member(entry.filename, entry.file_size, entry.compress_size, entry)
+                yield _Member(_read_name(entry), entry.file_size, entry.compress_size, entry)
     else:
         for info in opened:
             if info.isfile():
                 yield _Member(info.name, info.size, None, info)
+
+
+def _read_name(entry: zipfile.ZipInfo) -> str:
+    """Return the name of a file in a ZIP archive; macOS writes it in UTF-8 without the flag that says so."""
+    if not entry.flag_bits & _UTF_8:
+        with suppress(UnicodeError):
+            return entry.filename.encode("cp437").decode()
+    return entry.filename
 
 
 def _newest_members(opened: zipfile.ZipFile | tarfile.TarFile) -> dict[str, _Member]:

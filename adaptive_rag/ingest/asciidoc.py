@@ -13,11 +13,17 @@ from adaptive_rag.text.tables import write_row, write_rule
 
 # "== Storms ==": the closing signs are optional
 _TITLE = re.compile(r"(={1,6})[ \t]+(\S(?:.*?\S)??)(?:[ \t]+\1)?[ \t]*")
+# The signs below a title of two lines, by level; there are as many as the title has letters.
+_UNDERLINES = "=-~^+"
 _ITEM = re.compile(r"[ \t]*(\*{1,5}|-|\.{1,5})[ \t]+(?=\S)")
 # Blocks that hold no headings: listings, literal text, passthroughs and comments.
 _FENCE = re.compile(r"(-{4,}|\.{4,}|\+{4,}|/{4,}|`{3,}).*")
-_HIDDEN = re.compile(r"//(?!/).*|\[[^\]]*\][ \t]*")
-_ATTRIBUTE = re.compile(r":([\w-]+):[ \t]+(\S.*)")
+# A comment, attributes, a directive, the border of a box or a quote, and the sign of a continued item.
+_HIDDEN = re.compile(
+    r"//(?!/).*|\[[^\]]*\]{1,2}[ \t]*|(?:include|ifn?def|ifeval|endif)::\S*\[.*\][ \t]*"
+    r"|(?:={4,}|_{4,}|\*{4,}|,===|:===|\+|'{3,}|<<<)[ \t]*"
+)
+_ATTRIBUTE = re.compile(r":([\w!-]+):(?:[ \t]+(.*))?")
 _COLUMNS = re.compile(r"cols=\"?([^\"\]]*)")
 # What begins a cell: "|", "2+|" (two columns wide), "a|" (with a style).
 _CELL = re.compile(r"(?:(?:^|(?<=[ \t]))(?:(\d+)[+*])?(?:\.\d+\+)?[<^>]?(?:\.[<^>])?[adehlmsv]?)?(?<!\\)\|")
@@ -35,7 +41,10 @@ def load_asciidoc(path: Path, builder: TextBuilder) -> None:
     columns = end = 0
     while end < len(lines):
         start, line, end = end, lines[end], end + 1
-        if (fence := _FENCE.fullmatch(line)) or line.startswith("|==="):
+        if _is_underlined(lines, start):
+            titles.append((start, 1 + _UNDERLINES.index(lines[end][0]), line.strip()))
+            lines[end], end = "", end + 1
+        elif (fence := _FENCE.fullmatch(line)) or line.startswith("|==="):
             closing = fence[1] if fence else line.rstrip()
             while end < len(lines) and lines[end].rstrip() != closing:
                 end += 1
@@ -48,7 +57,7 @@ def load_asciidoc(path: Path, builder: TextBuilder) -> None:
         elif title := _TITLE.fullmatch(line):
             titles.append((start, len(title[1]), title[2]))
         elif attribute := _ATTRIBUTE.fullmatch(line):
-            fields[attribute[1]], lines[start] = attribute[2], ""
+            fields[attribute[1]], lines[start] = attribute[2] or "", ""
         elif _HIDDEN.fullmatch(line):
             columns, lines[start] = _count_columns(line) or columns, ""
         elif item := _ITEM.match(line):
@@ -66,6 +75,14 @@ def load_asciidoc(path: Path, builder: TextBuilder) -> None:
         tags=fields.get("keywords", ""),
     )
     builder.add("\n".join(lines))
+
+
+def _is_underlined(lines: list[str], index: int) -> bool:
+    """Return whether a line is a title with a line of signs below it, and not the end of a paragraph."""
+    title, below = (line.rstrip() for line in (*lines[index : index + 2], "")[:2])
+    is_first = index == 0 or not lines[index - 1].strip()
+    is_rule = len(set(below)) == 1 and below[0] in _UNDERLINES
+    return is_first and is_rule and title[:1].isalnum() and abs(len(title) - len(below)) <= 1
 
 
 def _count_columns(line: str) -> int:

@@ -29,8 +29,9 @@ _PARAGRAPH, _RUN, _TABLE, _ROW, _CELL = map(qn, ("w:p", "w:r", "w:tbl", "w:tr", 
 _REFERENCES = {qn(f"w:{kind}Reference"): kind for kind in ("footnote", "endnote")}
 # The elements that stand for characters, and their text; "w:t" contains its own.
 _BLANKS = dict.fromkeys(map(qn, ("w:tab", "w:ptab", "w:br", "w:cr")), " ")
-_SYMBOL = qn("w:sym")
-_CHARACTERS = {qn("w:t"): "", qn("w:noBreakHyphen"): "-", _SYMBOL: "", **_BLANKS}
+_SYMBOL, _CHECK_BOX, _CHOICE = map(qn, ("w:sym", "w:checkBox", "w:ddList"))
+_CHARACTERS = {qn("w:t"): "", qn("w:noBreakHyphen"): "-", **_BLANKS}
+_CHARACTERS |= dict.fromkeys((_SYMBOL, _CHECK_BOX, _CHOICE), "")
 _SUPERSCRIPT = f"{qn('w:rPr')}/{qn('w:vertAlign')}[@{qn('w:val')}='superscript']"
 _EQUATION = "{http://schemas.openxmlformats.org/officeDocument/2006/math}oMath"
 _FALLBACK = "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback"
@@ -342,8 +343,20 @@ def _read_characters(part: Any) -> str:
         return f" {read_equation(part)} "
     if part.tag == _SYMBOL:
         return _read_symbol(part.get(qn("w:font"), ""), part.get(qn("w:char"), "FFFD"))
+    if part.tag in (_CHECK_BOX, _CHOICE):
+        return _read_form_field(part)
     text = "" if part.tag == _PARAGRAPH else part.text or _CHARACTERS[part.tag]
     return text if part.getparent().find(_SUPERSCRIPT) is None else raise_digits(text)
+
+
+def _read_form_field(field: Any) -> str:
+    """Return what a form field shows that has no text of its own: a box, or the entry that was chosen."""
+    values = (field.find(qn(f"w:{name}")) for name in ("checked", "result", "default"))
+    value = next((each.get(_VALUE, "1") for each in values if each is not None), "0")
+    if field.tag == _CHECK_BOX:
+        return "☐" if value in ("0", "false", "off") else "☒"
+    entry = next(islice(field.iterfind(qn("w:listEntry")), int(value), None), None)
+    return "" if entry is None else entry.get(_VALUE, "")
 
 
 def _read_symbol(font: str, code: str) -> str:

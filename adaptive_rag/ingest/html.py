@@ -12,6 +12,7 @@ from lxml import etree
 from adaptive_rag.errors import IndexingError
 from adaptive_rag.ingest.documents import TextBuilder
 from adaptive_rag.ingest.front_matter import take_front_matter
+from adaptive_rag.ingest.mathml import read_mathml
 from adaptive_rag.ingest.page_styles import Look, PageStyles
 from adaptive_rag.ingest.properties import note_properties
 from adaptive_rag.ingest.superscripts import raise_digits
@@ -128,6 +129,7 @@ class _Reader:
         self._hidden_depth = 0  # the depth inside elements that a style hides
         self._styles = styles
         self._looks = [Look()]  # of the open elements
+        self._root_attributes: Mapping[str, str] = {}
         self._style_sheet: list[str] | None = None
         self._words: list[str] = []
         self._title: list[str] | None = None
@@ -141,6 +143,7 @@ class _Reader:
         self._definition_term = ""  # the term to write before the next block
         self._rows = Rows()
         self._in_row = False
+        self._equation: tuple[int, etree.TreeBuilder] | None = None  # the open <math>, and its depth
         self._superscript: list[str] | None = None  # the text inside an open <sup>
         self._is_note_link = False  # whether a link within the page is open, or was inside the <sup>
 
@@ -161,6 +164,9 @@ class _Reader:
             self._skipped_depth += 1
         elif self._hidden_depth or self._hides(tag, attributes):
             self._hidden_depth += 1
+        elif tag == "math" or self._equation:
+            self._equation = self._equation or (self._depth, etree.TreeBuilder())
+            self._equation[1].start(tag, attributes)
         elif tag == "code":
             self._is_code = self._preformatted
         elif tag == "sup":
@@ -205,7 +211,9 @@ class _Reader:
             return False
         if tag == "link" and "stylesheet" in attributes.get("rel", "").lower():
             self._styles.miss_sheet()
-        outer_look = self._styles.outermost() if tag == "body" else self._looks[-1]
+        if tag == "html":
+            self._root_attributes = attributes
+        outer_look = self._styles.outermost(self._root_attributes) if tag == "body" else self._looks[-1]
         look = self._styles.look(tag, attributes, outer_look)
         if look is not None:
             self._looks.append(look)
@@ -228,7 +236,13 @@ class _Reader:
             self._hidden_depth -= 1
             return
         self._looks.pop()
-        if tag == "sup" and self._superscript is not None:
+        if self._equation:
+            depth, tree = self._equation
+            tree.end(tag)
+            if depth > self._depth:
+                self._equation = None
+                self._add(read_mathml(tree.close()))
+        elif tag == "sup" and self._superscript is not None:
             self._end_superscript("".join(self._superscript))
         elif tag == "a":
             self._is_note_link = self._is_note_link and self._superscript is not None
@@ -266,7 +280,11 @@ class _Reader:
             return
         elif self._hidden_depth or not self._looks[-1].is_seen:
             self._builder.hidden_words += len(text.split())
+        elif self._equation:
+            self._equation[1].data(text)
         else:
+            if self._level and self._is_note_link and not any(map(str.isalnum, text)):
+                return  # the "¶" behind a heading, which links to it
             text = text.replace("\u00ad", "")  # a hyphen that is shown at the end of a line alone
             if self._superscript is None and text.strip():  # not the link of a note: "10 m<sup>2</sup>"
                 self._is_note_link = False

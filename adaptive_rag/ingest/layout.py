@@ -19,6 +19,7 @@ WRAPPED, NEW_LINE, NEW_PARAGRAPH = 0, 1, 2
 
 _BULLET = re.compile(r"[-*•▪◦‣·–—●■]\s")
 _ITEM_NUMBER = re.compile(r"\(?(?:\d{1,3}|[a-z])[.)]\s")
+_SPLIT_WORD = re.compile(r"[^\W\d_][-\u2010\u00ad]\s*$")
 _SENTENCE_END = re.compile(r"[.!?:;…][\"'”’»)\]]*\s*$")
 # A short text without a word: fractions and exponents of a formula are extracted as such lines.
 _FORMULA_FRAGMENT = re.compile(r"(?!.*[^\W\d_]{3}).{1,12}")
@@ -220,6 +221,8 @@ class Flow:
 
     def ends_early(self, previous: Line, line: Line) -> bool:
         """Return whether a line was ended on purpose: the next word would have fitted on it."""
+        if _SPLIT_WORD.search(previous.text) and line.text[:1].islower():
+            return False
         word = line.text.split(maxsplit=1)[0]
         room = self.text_column(previous)[1] - previous.x1
         needed_room = (len(word) + 1) * (previous.x1 - previous.x0) / max(1, len(previous.text))

@@ -12,7 +12,9 @@ from datetime import datetime
 from email.errors import HeaderParseError
 from email.header import decode_header, make_header
 from email.message import Message
+from email.policy import Compat32
 from email.utils import parsedate_to_datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -45,9 +47,24 @@ _QUOTE_HEADER = re.compile(
 )
 
 
+class _AnyBytes(Compat32):
+    """Reads headers with bytes beyond ASCII, against the standard, as UTF-8 or Windows-1252."""
+
+    def header_fetch_parse(self, name: str, value: str) -> str:
+        """Return a header, whose parser has escaped such bytes."""
+        data = value.encode(errors="surrogateescape")
+        try:
+            return data.decode()
+        except UnicodeDecodeError:
+            return data.decode("cp1252", "replace")
+
+
+_parse = partial(email.message_from_bytes, policy=_AnyBytes())
+
+
 def load_eml(path: Path, builder: TextBuilder) -> None:
     """Write a mail into `builder`: its headers and text, the messages it quotes, and its attachments."""
-    message = email.message_from_bytes(path.read_bytes())
+    message = _parse(path.read_bytes())
     if not any(name in message for name in ("From", "Subject", "Date", "To", "Received")):
         raise IndexingError("is no mail: it begins with no line such as From: or Subject:")
     add_mail(message, builder)
@@ -71,7 +88,7 @@ def load_mbox(path: Path, builder: TextBuilder) -> None:
     ends = [match.start() for match in starts[1:]] + [len(data)]
     lines_read = set[str]()
     for match, end in zip(starts, ends, strict=True):
-        message = email.message_from_bytes(_ESCAPED_FROM.sub(rb"\1", data[match.end() : end]))
+        message = _parse(_ESCAPED_FROM.sub(rb"\1", data[match.end() : end]))
         _add_message(message, builder, lines_read)
 
 
@@ -144,7 +161,7 @@ def _attached_mails(part: Message) -> list[Message]:
     encoded = "".join(str(each.get_payload()) for each in mails if not each.keys())
     decode_bytes = binascii.a2b_base64 if encoding == "base64" else quopri.decodestring
     try:
-        return [email.message_from_bytes(decode_bytes(encoded.encode()))] if encoded else mails
+        return [_parse(decode_bytes(encoded.encode()))] if encoded else mails
     except binascii.Error:
         return mails
 

@@ -89,14 +89,14 @@ _BLOCK_STEPS: tuple[Step, ...] = (
     (r"^[ \t]*(?:\[\[?_?(?:TOC|toc)_?\]\]?)[ \t]*$", ""),
     (
         r"^(?:import\s(?:[^\n;'\"]{,2000}|\{[^{};'\"]{,2000}\})?\s?(?:from\s)?['\"][^'\"\n]+['\"];?[ \t]*)++$"
-        r"|^export\s(?:default|const|let|function|async)\b[^\n]*(?:\n(?![ \t]*\n)[^\n]*)*",
+        r"|(?<![^\n;}'\"]\n)^export\s(?:default|const|let|function|async)\b[^\n]*(?:\n(?![ \t]*\n)[^\n]*)*",
         lambda match: "\n" * match[0].count("\n"),
     ),
 )
 # Markup within a line: attributes, block ids and highlighting.
 _INLINE_STEPS: tuple[Step, ...] = (
     (r"(?<!\{)\{:[^{}\n]{0,300}+\}(?!\})|(?<=[\s\])*_`\ufdd1\w.!?])\{[#.][A-Za-z][^{}\n]{0,300}+\}", ""),
-    (r"(?:^|(?<=\S))[ \t]*+\^(?:[a-z0-9]{6}|[A-Za-z][\w-]{2,60})[ \t]*$", ""),
+    (r"(?:^|(?<=\S)[ \t])[ \t]*+\^(?:[a-z0-9]{6}|[A-Za-z][\w-]{2,60})[ \t]*$", ""),
     (r"(?<![=\w])==(?=[^\s=])([^=\n]{1,500}+)(?<=\S)==(?![=\w])", r"\1"),
 )
 _NOTE_STEPS: tuple[Step, ...] = (

@@ -23,7 +23,7 @@ def read_mathml(element: Any, depth: int = 0) -> str:
     if depth > _MAX_DEPTH:
         return "".join(element.itertext())
     name = local_name(element)
-    if name in ("mi", "mn", "mo", "mtext", "ms"):
+    if name in ("mi", "mn", "mo", "mtext", "ms") or len(element) == 0:
         text = " ".join("".join(element.itertext()).split()).translate(_INVISIBLE_OPERATORS)
         return f" {text} " if name == "mo" and text in _RELATIONS else text
     children = (child for child in element if local_name(child) and local_name(child) not in _SKIPPED_TAGS)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,8 @@ from adaptive_rag.ingest.sheet_grid import LAST_COLUMN, Area, Grid
 from adaptive_rag.ingest.sheets import add_sheets
 
 _MAX_ROWS = 1_048_576
+# "03/01/24", which is in March or in January, or "1. 3. 2024"
+_DATE = re.compile(r"\d{1,4}(?P<sign>[./-] ?)\d{1,2}(?P=sign)\d{1,4}")
 
 
 def load_ods(path: Path, builder: TextBuilder) -> None:
@@ -54,6 +57,7 @@ def _read_cells(row: Any, number: int, merged: list[Area]) -> dict[int, str]:
     for cell in row:
         next_column = column + count_of(cell, "number-columns-repeated")
         text = " ".join(filter(None, (read_text(part, []) for part in cell.iterfind("{*}p"))))
+        text = _DATE.sub(read_attribute(cell, "date-value")[:10] or r"\g<0>", text)
         if text and local_name(cell) == "table-cell":
             texts.update(dict.fromkeys(range(column, min(next_column, LAST_COLUMN + 1)), text))
             width, height = (count_of(cell, f"number-{axis}-spanned") for axis in ("columns", "rows"))

@@ -29,7 +29,7 @@ _PAGE_TAGS = ("html", "body")
 _ANIMATED = frozenset({"transform", "transition", "animation", "will-change"})
 _USED_PROPERTIES = _ANIMATED.union(
     ("display", "visibility", "opacity", "font-size", "color", "background", "background-color"),
-    ("background-image",),
+    ("background-image", "background-clip", "-webkit-background-clip"),
 )
 _NO_VALUE = ("none", "transparent", "inherit", "initial", "unset")
 _SIZE_DECLARATION = re.compile(r"font(?:-size)?\s*:", re.IGNORECASE)
@@ -130,9 +130,13 @@ class PageStyles:
         self._rules[marks[-1] if marks else tag].append(rule)
         self._marks.update(marks)
 
-    def outermost(self) -> Look:
-        """Return the initial look of a page's body: on white, unless a sheet that is not read may set it."""
-        return Look(background=None if self._background_unknown else _WHITE)
+    def outermost(self, attributes: Mapping[str, str]) -> Look:
+        """Return the look of the root element, with these attributes, once the sheets are known.
+
+        It is on white, unless its styles or a sheet that is not read may set another background.
+        """
+        initial = Look(background=None if self._background_unknown else _WHITE)
+        return self.look("html", attributes, initial) or initial
 
     def look(self, tag: str, attributes: Mapping[str, str], outer: Look) -> Look | None:
         """Return the look of an element inside one with the look `outer`; None if it takes no space."""
@@ -211,6 +215,8 @@ def _apply(
         look = replace(look, has_size=not _is_zero(size))
     if (color := declarations.get("color")) and isinstance(parsed := _parse_color(color), RGBA):
         look = replace(look, color=parsed)
+    if "text" in (declarations.get("background-clip"), declarations.get("-webkit-background-clip")):
+        look = replace(look, color=None)  # the letters show the background
     colors = (declarations.get("background-color"), declarations.get("background"), attributes.get("bgcolor"))
     background = next(filter(None, colors), "none")
     if background not in _NO_VALUE:

@@ -21,7 +21,8 @@ _ANSWER_NAMES = ("answer", "a", "response", "reply", "ideal_answer", "antwort")
 _TEXT_NAMES = ("text", "content", "body", "page_content", "passage", "contents")
 _TITLE_NAMES = ("title", "heading", "name")
 _ID_NAMES = ("_id", "id")
-_DELIMITERS = ",;\t|"
+# The comma is last: "Time;Temp, °C" has as many semicolons as commas.
+_DELIMITERS = ";\t|,"
 # "sep=;", a first line for Excel
 _STATED_DELIMITER = re.compile(r'"?sep=([^"])"?', re.IGNORECASE)
 _QUOTED = re.compile(r'"[^"]*"')

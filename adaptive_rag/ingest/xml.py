@@ -332,6 +332,11 @@ def _write_data(root: Any, builder: TextBuilder) -> None:
         pending += reversed(nested)
 
 
+def _write_date(text: str) -> str:
+    """Return a date as it is written elsewhere: "2024-03-01", or "2024-03-01 09:30:00" with a time."""
+    return text.partition(".")[0].removesuffix("T00:00:00").replace("T", " ")
+
+
 def _read_sheet(sheet: Any) -> Sheet:
     """Return a sheet of a workbook saved as XML by Excel 2003; an index attribute skips empty places."""
     grid, row_number = Grid(), 0
@@ -344,7 +349,8 @@ def _read_sheet(sheet: Any) -> Sheet:
                 raise IndexingError("is damaged: its cells are out of order. Save it as .xlsx")
             data = cell.find("{*}Data")
             if data is not None and (text := _read_words(data)):
-                grid.add(row_number, column, text)
+                is_date = data.get(f"{_SPREADSHEET}Type") == "DateTime"
+                grid.add(row_number, column, _write_date(text) if is_date else text)
             extra_columns = int(cell.get(f"{_SPREADSHEET}MergeAcross") or 0)
             extra_rows = int(cell.get(f"{_SPREADSHEET}MergeDown") or 0)
             if extra_columns or extra_rows:

@@ -113,6 +113,16 @@ def test_what_leads_out_lies_too_deep_or_is_too_large_is_left_out_with_a_line(do
     assert texts_in(Path("kb"))[0] == "The tide." and "../out.txt leads out" in str(report.failed[0])
 
 
+def test_a_name_in_utf_8_is_read_as_such_where_the_archive_does_not_say_so(tmp_path):
+    class MadeByMacOS(zipfile.ZipInfo):
+        def _encodeFilenameFlags(self):
+            return self.filename.encode(), 0
+
+    path = make_zip(tmp_path / "a.zip", {MadeByMacOS("Möwe.txt"): "It is white."})
+    [file], _ = list_archive(SourceFile(path, "a.zip"), Patterns())
+    assert (file.source, read_source(file).text) == ("a.zip/Möwe.txt", "It is white.")
+
+
 def test_a_name_with_characters_that_are_not_drawn_is_kept_with_escapes_and_told(docs):
     drawn, turned, split = "Familie 👨‍👩‍👧.txt", "chat \u202a+49 30\u202c.txt", "fer\u200bry/tide\u00ad.md"
     make_zip(docs / "a.zip", {turned: "The tide.", split: "The ferry.", drawn: "The quay."})

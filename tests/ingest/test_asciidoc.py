@@ -12,6 +12,9 @@ GUIDE = r"""= Harbour guide
 // Nobody reads this.
 == Gates ==
 
+:toc:
+include::more.adoc[]
+
 [source,sh]
 ----
 == not a title
@@ -54,13 +57,23 @@ SHOWN = {
 }
 
 
+def test_titles_of_two_lines_are_headings(read_file):
+    text = (
+        "Harbour guide\n=============\n\nNAME\n----\na - b\n\n|===\n|a |b\n|===\n\n"
+        "[[t]]\nTides\n~~~~~\nSee this:\n----\nx\n----\n"
+    )
+    source = read_file("a.adoc", text)
+    assert [heading.section for heading in source.headings] == ["Harbour guide", "NAME", "NAME > Tides"]
+    assert source.text.endswith("NAME\n\na - b\n\n\na | b\n\n\n\nTides\n\nSee this:\n----\nx\n----\n")
+
+
 def test_headings_lists_and_tables_are_read_on_their_lines(read_file):
     source = read_file("guide.adoc", GUIDE)
     headings = ["Harbour guide", "Gates", "Gates > Levels", "Bells"]
     assert [heading.section for heading in source.headings] == headings
     known = {"title": headings[0], "author": "Ada Ruiz", "date": "2025-03-01", "tags": ["harbour", "gates"]}
     assert known.items() <= source.metadata.items()
-    for unread in ("Nobody", "Hidden", ":author:", "[source", "|==="):
+    for unread in (":toc", "include", "Nobody", "Hidden", ":author:", "[source", "|==="):
         assert unread not in source.text
     lines, own = source.text.split("\n"), GUIDE.split("\n")
     assert len(lines) == len(own)

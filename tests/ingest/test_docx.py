@@ -152,6 +152,23 @@ def test_raised_digits_symbols_and_aligned_tabs_are_characters(document, read):
     assert read().text == "2 × 10³⁰ kg on the 1st μ ≥ ☑ � Ω"
 
 
+@pytest.mark.parametrize(
+    ("field", "shown"),
+    [
+        ('<w:checkBox><w:default w:val="0"/><w:checked/></w:checkBox>', "☒"),
+        ('<w:checkBox><w:default w:val="0"/></w:checkBox>', "☐"),
+        (
+            '<w:ddList><w:result w:val="1"/><w:listEntry w:val="No"/><w:listEntry w:val="Yes"/></w:ddList>',
+            "Yes",
+        ),
+    ],
+)
+def test_form_fields_of_older_word_are_read(document, read, field, shown):
+    data = f'<w:fldChar w:fldCharType="begin"><w:ffData>{field}</w:ffData></w:fldChar>'
+    document.add_paragraph("Insured: ").add_run()._r.append(word(data))
+    assert read().text == f"Insured: {shown}"
+
+
 def test_a_row_may_begin_further_right_than_its_table(document, read):
     row = add_table(document, "Item | Price\ngone | 3").rows[1]._tr
     row.remove(row.tc_lst[0])

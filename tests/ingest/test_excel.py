@@ -11,7 +11,7 @@ from openpyxl.styles import Font
 
 from adaptive_rag import AdaptiveRAG
 from adaptive_rag.ingest import extract_text, split
-from adaptive_rag.ingest.number_formats import show_number
+from adaptive_rag.ingest.number_formats import BUILT_IN, show_number
 from adaptive_rag.ingest.sheet_blocks import is_number
 from tests.ingest.grids import values_of
 from tests.ingest.made_office import (
@@ -329,6 +329,7 @@ def test_a_cell_at_the_far_end_of_a_sheet_costs_nothing(book, read):
         ("2500000", '0.0,,"m"', "2.5m"),
         ("2.5", "0", "3"),
         ("45720", "dd/mm/yyyy", "2025-03-04"),
+        ("45720", BUILT_IN[58], "2025-03-04"),
         ("45720", "[$-809]d mmmm yyyy", "4 March 2025"),
         ("45720.604166667", "d-mmm-yy hh:mm", "4 Mar 25 14:30"),
         ("0.604166667", "h:mm AM/PM", "14:30"),

@@ -62,6 +62,12 @@ CENTRED = (
         ("<ul><li><p>First</p><li><p>Second</p></ul>", "- First\n- Second"),
         ("<ol><li>Open<ul><li>left<li>right</ul><li>Close</ol>", "1. Open\n  - left\n  - right\n2. Close"),
         ("<ol start=4><li>Four<li><p>Five</ol><ul><li>one</ul>", "4. Four\n5. Five\n- one"),
+        ("<h2 id=a>Gates <a href='#a'>¶</a></h2><h2><a href='#b'>Keys</a></h2>", "Gates\n\nKeys"),
+        (
+            "<p>A <math><mfrac><mn>1</mn><mi>b</mi></mfrac><mo>=</mo><msup><mn>10</mn><mn>6</mn></msup>"
+            "</math> kg <math>x</math>",
+            "A 1/b = 10^6 kg x",
+        ),
         ("<ol><li>One<li value=7>Seven<li>Eight</ol>", "1. One\n7. Seven\n8. Eight"),
         ("<dl><dt>Gate<dd>A door.<dd>A slot.</dl>", "Gate: A door.\n\nGate: A slot."),
         ("<dl><dt>How do I shut it?<dd><p>Push.<p>Wait.</dl>", "How do I shut it? Push.\n\nWait."),
@@ -163,6 +169,9 @@ def test_what_a_page_hides_is_left_out_and_counted(read_file, page):
         "<style>.t .x{display:none} @media print{.x{display:none}}</style><p class=x>Seen.</p>",
         "<div style='background-image:url(a.png)'><h1 style='color:#fff'>Seen.</h1></div>",
         "<div style='background:#fff;background-image:url(a.png)'><b style='color:#fff'>Seen.</b></div>",
+        "<html style='background:#000'><style>p{color:#fff}</style><p>Seen.</p>",
+        "<style>html{background:#000} p{color:#fff}</style><p>Seen.</p>",
+        "<p style='background:linear-gradient(red,blue);background-clip:text;color:transparent'>Seen.</p>",
         "<table><td background='dark.gif' style='color:#ffffff'>Seen.</td></table>",
         "<style>.t{color:#fff} @media screen{.t{background:#000}}</style><p class=t>Seen.</p>",
         "<style>@import url(site.css); h1{color:white}</style><h1>Seen.</h1>",

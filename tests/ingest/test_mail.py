@@ -167,6 +167,13 @@ def test_broken_encodings_and_headers_do_no_harm(read_file):
     assert source.text.endswith("\n\nDie Tür") and "date" not in source.records[0].metadata
 
 
+@pytest.mark.parametrize("charset", ["utf-8", "cp1252"])
+def test_headers_with_bytes_beyond_ascii_are_read(read_file, charset):
+    head = 'From: Jörg <j@b>\nSubject: Café\nContent-Type: text/csv; name="Möwen.csv"\n\nA,B\n1,2\n'
+    text = read_file("a.eml", head.encode(charset)).text
+    assert text.startswith("Subject: Café\nFrom: Jörg <j@b>\nAttachments: Möwen.csv\n")
+
+
 def test_a_damaged_header_does_not_lose_the_mailbox(read_file):
     begin = b"From a@b.c Tue Mar 12 10:42:00 2024\nFrom: a@b.c\nSubject: "
     mails = begin + b"Key\n\nIn the boat house.\n\n" + begin + b"=?utf-8?b?a?=\n\nBuy now.\n"

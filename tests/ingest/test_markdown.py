@@ -25,6 +25,7 @@ def read(text):
         ("See [[the harbour|dev.harbour]].", "See the harbour."),
         ("A![[p.png|300]] b", "A b"),
         ("Mind %%not this%% it. ^abc123", "Mind  it."),
+        ("It takes 2^depth\nor 10^100000", "It takes 2^depth\nor 10^100000"),
         ("> [!note]+ Mind\n> the gap", "> Mind\n> the gap"),
         ("A<br>b <kbd>Ctrl</kbd> &eacute; <your-name> <!-- c -->d", "A b Ctrl é <your-name> d"),
         (
@@ -47,6 +48,8 @@ def read(text):
             "See https://a.example/watch?v=b or http://a.example.",
         ),
         ("import A from 'a'; import B from 'b';\n\nText.", "\n\nText."),
+        ("import A from 'a'\nexport const b = {\n c: 1,\n}\n\nText.", "\n\n\n\n\nText."),
+        ("You can\nexport default settings\nas a file.", "You can\nexport default settings\nas a file."),
         ('<Tabs>\n<Tab label="Linux">\n\nRun.\n</Tab>\n</Tabs>', "\nLinux\n\nRun.\n\n"),
         (
             "<table>\n<tr><th>A</th><th>B</th></tr>\n<tr><td>1</td>\n<td>2</td></tr>\n</table>",

@@ -99,6 +99,7 @@ def test_rows_of_a_sheet_have_the_names_of_their_columns_and_comments_are_named(
         row(cell("", number_columns_repeated=1000), number_rows_repeated=2),
         row("Item", "Price", "Stock", cell("", number_columns_repeated=16380)),
         row(tag("table-cell", comment + p("Hinge")), cell("£4.20", value="4.2"), "12"),
+        row("Nail", cell("03/01/24 9:30", date_value="2024-03-01T09:30:00"), "1.2.3"),
         row(cell("Dowel", number_rows_spanned=2), cell("1", number_columns_repeated=2)),
         row(COVERED, "2", "3"),
         row(cell("", number_columns_repeated=16384), number_rows_repeated=1048569),
@@ -107,10 +108,11 @@ def test_rows_of_a_sheet_have_the_names_of_their_columns_and_comments_are_named(
     assert texts(source) == [
         "Prices in March",
         "Item: Hinge\nPrice: £4.20\nStock: 12",
+        "Item: Nail\nPrice: 2024-03-01 9:30\nStock: 1.2.3",
         "Item: Dowel\nPrice: 1\nStock: 1",
         "Item: Dowel\nPrice: 2\nStock: 3",
     ]
-    assert [record.metadata["row"] for record in source.records] == [1, 5, 6, 7]
+    assert [record.metadata["row"] for record in source.records] == [1, 5, 6, 7, 8]
     assert source.notes == ("1 comment was left out",)
 
 

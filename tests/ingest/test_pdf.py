@@ -66,6 +66,11 @@ def test_a_hyphen_at_a_lines_end_goes_unless_the_document_writes_it(
     assert expected in text
 
 
+def test_a_word_that_is_split_on_a_short_line_beside_a_picture_is_joined(tmp_path):
+    lines = [FILLER[0], "They built the har-", "bour wall."]
+    assert text_of(tmp_path, paragraph(lines)).endswith("They built the harbour wall.")
+
+
 BANK = "Saltmere Bank, account 20 30 40"
 
 

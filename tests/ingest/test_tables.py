@@ -54,6 +54,10 @@ CELLS = {
         'Item;"Size (w, h)";Stock\nHinge;4,20;12',
         "Item: Hinge\nSize (w, h): 4,20\nStock: 12",
     ),
+    "as many commas": (
+        "Item;Price, net;Stock, shelf\nHinge;4,20;12",
+        "Item: Hinge\nPrice, net: 4,20\nStock, shelf: 12",
+    ),
     "a blank line above": ("\nItem;Price\nHinge;4,20;12\n", "Item: Hinge\nPrice: 4,20\ncolumn 3: 12"),
     "columns of one name or of none": (",Name,Name\n0,Ann,Bell\n", "column 1: 0\nName: Ann\nName (3): Bell"),
     "a column named like a distinct name": (

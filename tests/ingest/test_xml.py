@@ -139,12 +139,15 @@ def test_what_a_reader_needs_is_read(read, written, shown):
 def test_a_workbook_saved_as_xml_is_read_row_by_row(read):
     name = "urn:schemas-microsoft-com:office:spreadsheet"
     cells = [["Item", "Kind", "Price"], ["Hook", "brass", "4"], ["Rope", "9"]]
+    cells.append(["Bell", "2024-03-01T00:00:00.000"])
     rows = "".join(
         "<Row>" + "".join(f"<Cell><Data>{cell}</Data></Cell>" for cell in row) + "</Row>" for row in cells
     ).replace("<Cell><Data>Rope", '<Cell ss:MergeAcross="1"><Data>Rope')
+    rows = rows.replace("<Data>2024", '<Data ss:Type="DateTime">2024')
     sheet = f'<Worksheet ss:Name="Stock"><Table>{rows}</Table></Worksheet>'
     text = read(f'<Workbook xmlns="{name}" xmlns:ss="{name}">{sheet}</Workbook>').text
     assert "Item: Hook\nKind: brass\nPrice: 4" in text and "Item: Rope\nKind: Rope\nPrice: 9" in text
+    assert text.endswith("Item: Bell\nKind: 2024-03-01")
 
 
 def test_a_flat_open_document_is_read(read):
