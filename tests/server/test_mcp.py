@@ -27,7 +27,7 @@ from adaptive_rag.server.mcp_tools import Tools
 from adaptive_rag.server.roles import Action, Role
 from adaptive_rag.server.settings import read_server_settings
 from adaptive_rag.server.tables import Collection
-from tests.server.conftest import Serve, add_samples, add_user, client_of
+from tests.server.conftest import QUICK, Serve, add_samples, add_user, client_of
 from tests.server.doors import JSON_RPC
 from tests.server.processes import listening
 
@@ -56,12 +56,12 @@ def served(tmp_path_factory: pytest.TempPathFactory, sample_index: Path) -> Iter
     with chdir(folder):
         Index.build("vault", folder / "index")
     settings = read_server_settings(data=folder / "data", workers=0)
-    with client_of(build_app(settings, {})) as client:
+    with client_of(build_app(settings, QUICK)) as client:
         add_samples(client, sample_index)
         vault = add_samples(client, folder / "index", "vault")
         add_user(client, "ada", samples=Role.READER)
         add_user(client, "bob", vault=Role.READER)
-    with listening(build_app(settings, {})) as url:
+    with listening(build_app(settings, QUICK)) as url:
         yield Served(f"{url}/mcp", folder / "data", vault.id)
 
 

@@ -37,12 +37,12 @@ def checkpoints(client: TestClient) -> list[tuple[str, int]]:
         return list(file.execute("SELECT thread_id, length(checkpoint) FROM checkpoints"))
 
 
-def test_a_thread_is_begun_continued_renamed_exported_and_deleted(client: TestClient) -> None:
-    thread = begin(client)
-    first = client.post(f"{thread}/ask", json={"question": ASKED[0]}).json()
-    events = client.post(f"{thread}/ask/events", json={"question": ASKED[1]}).text
+def test_a_thread_is_begun_continued_renamed_exported_and_deleted(reading: TestClient) -> None:
+    thread = begin(reading)
+    first = reading.post(f"{thread}/ask", json={"question": ASKED[0]}).json()
+    events = reading.post(f"{thread}/ask/events", json={"question": ASKED[1]}).text
     assert json.loads(events.strip().rpartition("data: ")[2])["analysis"]
-    shown = client.get(thread).json()
+    shown = reading.get(thread).json()
     assert (shown["title"], shown["collection"]) == (ASKED[0], "samples")
     assert [turn["question"] for turn in shown["turns"]] == list(ASKED)
     turn = shown["turns"][0]
@@ -50,17 +50,17 @@ def test_a_thread_is_begun_continued_renamed_exported_and_deleted(client: TestCl
     assert {name: turn[name] for name in kept} == {name: first[name] for name in kept}
     assert 0 < turn["confidence"] <= 1
     assert (turn["number"], turn["route"], turn["abstained"]) == (1, "factual", False)
-    assert client.patch(thread, json={"title": " Floods "}).json()["title"] == "Floods"
+    assert reading.patch(thread, json={"title": " Floods "}).json()["title"] == "Floods"
     for blank in ("", " \t", "\u00a0\u2003", "\u200b", "\u3164\u202e\u00ad"):
-        assert client.patch(thread, json={"title": blank}).status_code == 422, repr(blank)
-    assert client.patch(thread, json={"title": "Flo\u200bods"}).json()["title"] == "Floods"
-    exported = client.get(f"{thread}/export")
+        assert reading.patch(thread, json={"title": blank}).status_code == 422, repr(blank)
+    assert reading.patch(thread, json={"title": "Flo\u200bods"}).json()["title"] == "Floods"
+    exported = reading.get(f"{thread}/export")
     assert exported.headers["content-type"].startswith("text/markdown")
     assert exported.text.startswith(f"# Floods\n\n## {ASKED[0]}\n\n{first['answer']}\n\n- [1] ")
-    assert client.get(f"{thread}/export?form=json").json()["turns"] == shown["turns"]
-    assert client.delete(thread).status_code == 204
-    assert client.get(thread).status_code == 404
-    assert checkpoints(client) == []
+    assert reading.get(f"{thread}/export?form=json").json()["turns"] == shown["turns"]
+    assert reading.delete(thread).status_code == 204
+    assert reading.get(thread).status_code == 404
+    assert checkpoints(reading) == []
 
 
 def test_threads_are_listed_a_page_at_a_time_and_found_by_title(client: TestClient) -> None:
