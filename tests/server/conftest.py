@@ -1,6 +1,7 @@
 """A web server in the test's own process, with a collection of the sample documents."""
 
 import logging
+import os
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from functools import cache
@@ -12,6 +13,7 @@ from unittest import mock
 import pytest
 from fastapi import FastAPI, routing
 from fastapi.testclient import TestClient
+from filelock import FileLock
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
@@ -56,10 +58,15 @@ def _routes_read_once() -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def sample_index(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Make an index of the samples, which tests copy or link."""
-    folder = tmp_path_factory.mktemp("samples") / "index"
-    lend_vectors(folder)
-    Index.build(samples_path(), folder)
+    """Make an index of the samples, which tests copy or link; all workers of a run share it."""
+    own = tmp_path_factory.getbasetemp()
+    folder = (own.parent if "PYTEST_XDIST_WORKER" in os.environ else own) / "sample-index"
+    is_made = folder.with_suffix(".made")
+    with FileLock(folder.with_suffix(".lock")):
+        if not is_made.exists():
+            lend_vectors(folder)
+            Index.build(samples_path(), folder)
+            is_made.touch()
     return folder
 
 
