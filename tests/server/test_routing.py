@@ -6,6 +6,7 @@ from typing import NoReturn
 import pytest
 from fastapi.testclient import TestClient
 
+from adaptive_rag.analysis import learning
 from adaptive_rag.analysis.router import learned_file
 from adaptive_rag.errors import InputError
 from adaptive_rag.server.backup import back_up, restore
@@ -18,6 +19,12 @@ FEEDBACK, ASK = f"{API}/collections/samples/feedback", f"{API}/collections/sampl
 ROUTER = f"{API}/router"
 PARTS = ALL_PARTS[:10]
 QUESTION = {"question": "Status of the turbine project?"}
+
+
+@pytest.fixture(autouse=True)
+def one_penalty(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Compare no others: tests/analysis/test_explain_and_learn.py does."""
+    monkeypatch.setattr(learning, "PENALTIES", (10.0,))
 
 
 def vote(client: TestClient, parts: list[str]) -> None:
