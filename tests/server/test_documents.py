@@ -296,7 +296,6 @@ def test_a_file_that_cannot_be_read_is_named_and_the_others_are_indexed(client: 
     assert "bad.pdf" in failed[0]["problem"]
 
 
-@pytest.mark.nightly
 def test_a_key_gives_the_same_answer_once_more_and_is_for_one_upload(client: TestClient) -> None:
     first = upload(client, {"ferry.md": FERRY}, **{"Idempotency-Key": "k1"})
     again = upload(client, {"ferry.md": FERRY}, **{"Idempotency-Key": "k1"})

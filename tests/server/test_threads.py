@@ -76,7 +76,7 @@ def test_threads_are_listed_a_page_at_a_time_and_found_by_title(client: TestClie
     assert client.get(f"{API}/threads?collection=other").json() == {"items": [], "total": 0}
 
 
-def test_a_thread_answers_one_question_at_a_time(serve_samples: Serve) -> None:
+def test_a_thread_answers_one_question_at_a_time(serve: Serve, serve_samples: Serve) -> None:
     with serve_samples(max_seconds=60) as client:
         thread = begin(client)
         engine = client.app.state.services.engine
@@ -95,6 +95,9 @@ def test_a_thread_answers_one_question_at_a_time(serve_samples: Serve) -> None:
             busy_for(seconds)
             assert client.post(f"{thread}/ask", json={"question": ASKED[0]}).status_code == 200
         assert client.post(f"{thread}/ask", json={"question": ASKED[1]}).status_code == 200
+        busy_for(0)
+    with serve() as client:  # it was killed and started again
+        assert client.post(f"{thread}/ask", json={"question": ASKED[0]}).status_code == 200
 
 
 def test_a_caller_who_leaves_while_the_thread_is_reserved_leaves_it_free(
@@ -137,19 +140,6 @@ def test_a_branch_begins_as_its_thread_did_and_leaves_it_whole(client: TestClien
     assert [turn["question"] for turn in kept["turns"]] == list(ASKED)
     assert client.post(f"{thread}/branches", json={"turns": 3}).status_code == 422
     assert client.get(f"{API}/threads").json()["total"] == 2
-
-
-@pytest.mark.nightly
-def test_a_thread_whose_server_was_killed_is_free_after_its_restart(
-    serve: Serve, serve_samples: Serve
-) -> None:
-    with serve_samples() as client:
-        thread = begin(client)
-        with Session(client.app.state.services.engine) as db:
-            db.scalars(select(Thread)).one().asked = now()
-            db.commit()
-    with serve() as client:
-        assert client.post(f"{thread}/ask", json={"question": ASKED[0]}).status_code == 200
 
 
 @pytest.mark.nightly
