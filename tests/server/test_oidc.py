@@ -303,16 +303,6 @@ def test_a_provider_changes_its_keys_without_naming_them(
     assert change_key() == 302
 
 
-@pytest.mark.nightly
-def test_a_provider_that_is_not_there_is_a_problem_of_the_server(
-    serve: Serve, provider: SmallProvider
-) -> None:
-    with serve(**settings_of(provider) | {"oidc_issuer": "http://127.0.0.1:9"}) as client:
-        assert browser_of(client).get(BEGIN).status_code == 503
-    with serve() as client:
-        assert browser_of(client).get(BEGIN).status_code == 404
-
-
 @pytest.mark.parametrize(
     "given",
     [{"oidc_issuer": "https://idp.example"}, {"oidc_issuer": "http://idp.example", "oidc_client_id": "x"}],
