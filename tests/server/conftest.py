@@ -1,6 +1,7 @@
 """A web server in the test's own process, with a collection of the sample documents."""
 
 import logging
+import os
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from functools import cache
@@ -12,6 +13,7 @@ from unittest import mock
 import pytest
 from fastapi import FastAPI, routing
 from fastapi.testclient import TestClient
+from filelock import FileLock
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
@@ -29,22 +31,42 @@ from tests.postgres_server import serving_postgres
 # The name of the collection of samples.
 SAMPLES = "samples"
 
+# What questions leave out, unless a test asks for it: the model that reads passages takes most of their time.
+QUICK: dict[str, Any] = {"without": ["reader"]}
+
 Serve = Callable[..., AbstractContextManager[TestClient]]
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _response_fields_made_once() -> Iterator[None]:
-    """Each app has the same 600 fields of its responses, which FastAPI takes a third of a second to make."""
-    with mock.patch.object(routing, "create_model_field", cache(routing.create_model_field)):
+def _routes_read_once() -> Iterator[None]:
+    """Each app has the same routes; FastAPI takes half a second to read what they take and return."""
+    read_route = routing._build_dependant_with_parameterless_dependencies
+
+    @cache
+    def read_once(path: str, call: Any, dependencies: tuple[Any, ...]) -> Any:
+        return read_route(path=path, call=call, dependencies=dependencies)
+
+    def read(path: str, call: Any, dependencies: Any) -> Any:
+        return read_once(path, call, tuple(dependencies))
+
+    with (
+        mock.patch.object(routing, "create_model_field", cache(routing.create_model_field)),
+        mock.patch.object(routing, "_build_dependant_with_parameterless_dependencies", read),
+    ):
         yield
 
 
 @pytest.fixture(scope="session")
 def sample_index(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Make an index of the samples, which tests copy or link."""
-    folder = tmp_path_factory.mktemp("samples") / "index"
-    lend_vectors(folder)
-    Index.build(samples_path(), folder)
+    """Make an index of the samples, which tests copy or link; all workers of a run share it."""
+    own = tmp_path_factory.getbasetemp()
+    folder = (own.parent if "PYTEST_XDIST_WORKER" in os.environ else own) / "sample-index"
+    is_made = folder.with_suffix(".made")
+    with FileLock(folder.with_suffix(".lock")):
+        if not is_made.exists():
+            lend_vectors(folder)
+            Index.build(samples_path(), folder)
+            is_made.touch()
     return folder
 
 
@@ -60,10 +82,8 @@ def serve(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Serve:
     def start(
         given: dict[str, Any] | None = None, *, collection: str = "", **settings: Any
     ) -> Iterator[TestClient]:
-        app = build_app(
-            read_server_settings(**{"data": tmp_path / "data", "workers": 0, **settings}), given or {}
-        )
-        with client_of(app) as client:
+        own = read_server_settings(**{"data": tmp_path / "data", "workers": 0, **settings})
+        with client_of(build_app(own, QUICK | (given or {}))) as client:
             if collection:
                 client.post("/api/v1/collections", json={"name": collection}).raise_for_status()
             yield client
@@ -95,6 +115,13 @@ def serve_samples(serve: Serve, sample_index: Path) -> Serve:
 def client(serve_samples: Serve) -> Iterator[TestClient]:
     """Serve the samples to everybody at this machine."""
     with serve_samples() as client:
+        yield client
+
+
+@pytest.fixture
+def reading(serve_samples: Serve) -> Iterator[TestClient]:
+    """Serve the samples to everybody at this machine, with the model that reads passages."""
+    with serve_samples({"without": []}) as client:
         yield client
 
 
@@ -150,7 +177,19 @@ def program_of(client: TestClient, token: str = "") -> TestClient:
     return other
 
 
-@pytest.fixture(scope="module")
+def do_after(monkeypatch: pytest.MonkeyPatch, owner: Any, name: str, then: Callable[[Any], object]) -> None:
+    """Have a function do something else before it returns; that is given what it returns."""
+    function = getattr(owner, name)
+
+    def do_both(*given: Any, **more: Any) -> Any:
+        result = function(*given, **more)
+        then(result)
+        return result
+
+    monkeypatch.setattr(owner, name, do_both)
+
+
+@pytest.fixture(scope="session")
 def postgres() -> Iterator[Any]:
     """Run a PostgreSQL."""
     with serving_postgres() as server:

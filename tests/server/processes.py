@@ -136,11 +136,6 @@ class ServerProcess:
         """Return the bytes of memory that the server holds, without its workers."""
         return int(self._process.memory_info().rss)
 
-    def work(self) -> float:
-        """Return the seconds that the processors have worked for the server, without its workers."""
-        times = self._process.cpu_times()
-        return float(times.user + times.system)
-
     def kill(self) -> None:
         """Kill the server alone; its workers notice."""
         self._process.kill()

@@ -18,7 +18,7 @@ from adaptive_rag.server.app import build_app
 from adaptive_rag.server.roles import Role
 from adaptive_rag.server.settings import read_server_settings
 from adaptive_rag.server.tables import Collection, Membership, Token, User, now
-from tests.server.conftest import add_user, client_of, program_of, work
+from tests.server.conftest import QUICK, add_user, client_of, program_of, work
 
 API = "/api/v1"
 # What nobody but the readers of "vault" may ever read. No request of an attempt holds any of it.
@@ -98,7 +98,7 @@ def open_team(folder: Path, **given: Any) -> Iterator[Team]:
     os.chdir(folder)
     try:
         settings = read_server_settings(data=folder / "data", workers=0, rate="100000/minute")
-        with client_of(build_app(settings, given)) as client:
+        with client_of(build_app(settings, QUICK | given)) as client:
             yield Team(client)
     finally:
         os.chdir(before)

@@ -22,8 +22,8 @@ QUESTION = {"question": "What is the highest water level ever recorded at Pellhy
 ANSWER = "The highest level ever recorded at Pellhythe is 4.83 metres [1]."
 
 
-def test_an_answer_has_citations_and_says_which_way_it_went(client: TestClient) -> None:
-    answer = client.post(URL, json={**QUESTION, "settings": {"k": 3}}).json()
+def test_an_answer_has_citations_and_says_which_way_it_went(reading: TestClient) -> None:
+    answer = reading.post(URL, json={**QUESTION, "settings": {"k": 3}}).json()
     assert "[1]" in answer["answer"]
     assert answer["query_type"] == "factual"
     assert answer["citations"][0]["quote"]

@@ -4,13 +4,17 @@ import json
 from collections.abc import Iterator
 
 import httpx
+import psutil
 import pytest
 from fastapi.testclient import TestClient
 
 from adaptive_rag.conversation import MAX_PROFILE
+from adaptive_rag.server.app import build_app
 from adaptive_rag.server.bounds import body_limits, check_json
+from adaptive_rag.server.connections import connection_class
 from adaptive_rag.server.machine import Refused
-from tests.server.processes import ServerProcess, running
+from adaptive_rag.server.settings import read_server_settings
+from tests.server.processes import listening
 
 
 def fields(count: int) -> bytes:
@@ -53,38 +57,44 @@ ROWS = {
 
 
 @pytest.fixture(scope="module")
-def process(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
-    """Start a server of its own, which nobody has signed in to."""
-    with running(tmp_path_factory.mktemp("bounds")) as server:
-        yield server
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
+    """Serve by real connections to a client that has not signed in."""
+    settings = read_server_settings(data=tmp_path_factory.mktemp("bounds"), workers=0, rate="1000000/minute")
+    with (
+        listening(build_app(settings, {}), http=connection_class(settings)) as address,
+        httpx.Client(base_url=address.replace("127.0.0.1", "localhost"), timeout=30) as client,
+    ):
+        assert client.get("/api/v1/session").status_code == 200
+        yield client
 
 
 @pytest.mark.few(4)
 @pytest.mark.parametrize("row", ROWS)
-def test_what_no_route_could_use_is_refused_before_it_is_parsed(process: ServerProcess, row: str) -> None:
+def test_what_no_route_could_use_is_refused_before_it_is_parsed(server: httpx.Client, row: str) -> None:
     path, body, status = ROWS[row]
-    worked, held = process.work(), process.memory()
-    answer = httpx.post(f"{process.http.base_url.copy_with(path='')}{path}", content=body, headers=JSON)
+    process = psutil.Process()
+    worked, held = process.cpu_times().user, process.memory_info().rss
+    answer = server.post(path, content=body, headers=JSON)
     assert answer.status_code == status, answer.text[:300]
     assert len(answer.content) < 3000
-    assert process.work() - worked < 1 and process.memory() - held < 30_000_000
+    assert process.cpu_times().user - worked < 1 and process.memory_info().rss - held < 30_000_000
 
 
-def test_of_many_wrong_fields_ten_are_listed(process: ServerProcess) -> None:
-    answer = process.http.post("/session", content=fields(40), headers=JSON)
+def test_of_many_wrong_fields_ten_are_listed(server: httpx.Client) -> None:
+    answer = server.post("/api/v1/session", content=fields(40), headers=JSON)
     errors = answer.json()["errors"]
     assert answer.status_code == 422 and len(errors) == 11
     assert errors[-1]["problem"] == "and 32 more"  # name and password are missing besides
 
 
-def test_a_profile_of_the_longest_text_is_taken_in_whatever_letters(process: ServerProcess) -> None:
-    answer = process.http.put("/me/profile", content=json.dumps({"text": "🌊" * MAX_PROFILE}), headers=JSON)
+def test_a_profile_of_the_longest_text_is_taken_in_whatever_letters(server: httpx.Client) -> None:
+    answer = server.put("/api/v1/me/profile", content=json.dumps({"text": "🌊" * MAX_PROFILE}), headers=JSON)
     assert answer.status_code == 200
 
 
-def test_headers_beyond_the_bound_are_refused(process: ServerProcess) -> None:
+def test_headers_beyond_the_bound_are_refused(server: httpx.Client) -> None:
     headers = {f"X-Header-{number}": "a" * 1000 for number in range(40)}
-    assert process.http.get("/session", headers=headers).status_code == 431
+    assert server.get("/api/v1/session", headers=headers).status_code == 431
 
 
 def test_the_character_that_postgresql_takes_in_no_text_is_refused_everywhere() -> None:

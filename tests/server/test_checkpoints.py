@@ -9,7 +9,6 @@ from typing import Any
 import httpx
 import ormsgpack
 import pytest
-from langchain_core.messages import AIMessage, HumanMessage
 from langgraph.checkpoint.base import empty_checkpoint
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
@@ -64,16 +63,6 @@ def test_a_hostile_checkpoint_of_the_shells_calls_nothing(tmp_path: Path) -> Non
             threads.saver.serde = strict
             assert threads.saver.get_tuple(PLACE) is not None
             assert not (tmp_path / "made").exists(), code
-
-
-def test_a_conversation_is_read_as_it_was_written(tmp_path: Path) -> None:
-    said = [HumanMessage("When?"), AIMessage("At 7:45.", response_metadata={"asked_at": 1.5})]
-    with Threads.open(tmp_path / "conversations.sqlite") as threads:
-        checkpoint = {**empty_checkpoint(), "channel_values": {"messages": said}}
-        threads.saver.put(PLACE, checkpoint, {}, {})
-        kept = threads.saver.get_tuple(PLACE)
-    assert kept is not None
-    assert kept.checkpoint["channel_values"]["messages"] == said
 
 
 @pytest.mark.nightly

@@ -113,6 +113,7 @@ def test_openai_cancels_and_repeats_by_itself_what_had_no_place(place: Place) ->
         def leave_the_other(response: Any) -> None:
             if response.status_code == 429:
                 stream.close()
+                response.headers["Retry-After"] = "0.2"  # as said above, it is 5
 
         hooks = {"response": [leave_the_other]}
         with client_of(

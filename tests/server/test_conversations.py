@@ -1,9 +1,7 @@
 """The file of conversations: no write to it is left half done, and a damaged one is named at the start."""
 
 import asyncio
-import gc
 import sqlite3
-import threading
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
@@ -16,7 +14,6 @@ from adaptive_rag.errors import ConfigurationError
 from adaptive_rag.server.app import build_app
 from adaptive_rag.server.conversations import FILE, open_conversations
 from adaptive_rag.server.database import open_database
-from adaptive_rag.server.problems import Problem
 from adaptive_rag.server.settings import read_server_settings
 
 PLACE: Any = {"configurable": {"thread_id": "t", "checkpoint_ns": "", "checkpoint_id": "1"}}
@@ -102,27 +99,3 @@ def test_a_server_whose_conversations_are_damaged_names_their_file_and_leaves_it
     with pytest.raises(ConfigurationError, match=rf"{FILE}' cannot be opened.*[Mm]ove this file away"):
         build_app(settings, {})
     assert file.is_dir() if kind == "folder" else file.read_bytes() == b"garbage" * 1000
-
-
-def test_a_refusal_that_its_caller_does_not_wait_for_is_no_error_in_the_log(tmp_path: Path) -> None:
-    errors, may_end, settings = list[Any](), threading.Event(), read_server_settings(data=tmp_path)
-
-    def refuse(*_: object) -> None:
-        assert may_end.wait(60)
-        raise Problem(409, "A question of this thread is being answered.")
-
-    async def leave() -> None:
-        asyncio.get_running_loop().set_exception_handler(lambda _, context: errors.append(context))
-        async with open_conversations(settings, open_database(settings)) as conversations:
-            conversations._reserve = refuse  # type: ignore[method-assign]
-            caller = asyncio.ensure_future(conversations.reserve("t").__aenter__())
-            await asyncio.sleep(0)
-            caller.cancel()
-            may_end.set()
-            with suppress(asyncio.CancelledError):
-                await caller
-            assert caller.cancelled()
-        gc.collect()
-
-    asyncio.run(leave())
-    assert errors == []

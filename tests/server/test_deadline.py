@@ -23,7 +23,7 @@ from adaptive_rag.server.app import build_app
 from adaptive_rag.server.settings import read_server_settings
 from adaptive_rag.state import Candidate
 from adaptive_rag.testing import ScriptedChatModel
-from tests.server.conftest import add_samples, client_of
+from tests.server.conftest import QUICK, add_samples, client_of
 from tests.server.doors import DOORS, JSON_RPC, doors
 from tests.server.processes import listening, wait_for
 
@@ -63,10 +63,10 @@ def slow(monkeypatch: pytest.MonkeyPatch) -> SlowStep:
 def serving(folder: Path, sample_index: Path, **given: Any) -> Iterator[tuple[str, FastAPI, str]]:
     """Serve the samples; yield the address, the app and a thread."""
     settings = read_server_settings(data=folder / "data", workers=0)
-    with client_of(build_app(settings, given)) as client:
+    with client_of(build_app(settings, QUICK | given)) as client:
         add_samples(client, sample_index)
         thread = client.post("/api/v1/collections/samples/threads", json={}).json()["id"]
-    app = build_app(settings, given)
+    app = build_app(settings, QUICK | given)
     with listening(app) as address:
         yield address, app, thread
 

@@ -21,17 +21,18 @@ from sqlalchemy import Executable, delete, select, update
 from sqlalchemy.exc import OperationalError
 from sqlalchemy.orm import Session
 
-from adaptive_rag.index import Index
+from adaptive_rag.index import Index, IndexReport
 from adaptive_rag.server import indexing
 from adaptive_rag.server.api.uploads import KEYS_KEPT
 from adaptive_rag.server.calls import Call
 from adaptive_rag.server.folders import LONGEST_NAME, CollectionFolder
 from adaptive_rag.server.tables import Collection, Document, Token, Upload, User
 from benchmarks.made_badly import ARCHIVES, OFFICE, PDFS, WORD
-from tests.server.conftest import Serve, add_user, work
+from tests.server.conftest import Serve, add_user, do_after, work
 
 URL = "/api/v1/collections/tides"
 FERRY = "# Ferry\n\nThe ferry to Grauholm leaves at 7:45 from the east quay.\n"
+LEAVES = "When does the ferry to Grauholm leave?"
 TIDE = "# Tides\n\nThe highest tide of 1911 stood at 6.2 metres above the mark.\n"
 
 
@@ -77,7 +78,7 @@ def test_documents_are_uploaded_indexed_and_cited_by_their_names(client: TestCli
         ("plans/Fähre.md", "indexed", 1),
         ("tides.md", "indexed", 1),
     ]
-    answer = ask(client, "When does the ferry to Grauholm leave?")
+    answer = ask(client, LEAVES)
     assert "7:45" in answer["answer"]
     assert answer["citations"][0]["source"] == "plans/Fähre.md"
     assert client.get(URL).json()["documents"] == 2
@@ -86,30 +87,17 @@ def test_documents_are_uploaded_indexed_and_cited_by_their_names(client: TestCli
     assert client.get(f"{URL}/documents", params={"state": "failed"}).json()["total"] == 0
 
 
-def test_the_text_of_a_document_is_the_one_that_citations_count_in(client: TestClient) -> None:
-    upload(client, {"ferry.md": FERRY})
-    work(client)
-    cited = ask(client, "When does the ferry to Grauholm leave?")["citations"][0]
-    row = client.get(f"{URL}/documents").json()["items"][0]
-    shown = client.get(f"{URL}/documents/{row['id']}").json()
-    assert shown["sources"] == ["ferry.md"]
-    text = client.get(f"{URL}/documents/{row['id']}/text").json()
-    assert text["stretches"][0]["section"] == "Ferry"
-    assert text["length"] == len(text["text"])
-    assert cited["quote"] in text["text"]
-    part = client.get(
-        f"{URL}/documents/{row['id']}/text", params={"start": cited["start"], "length": 9}
-    ).json()
-    assert part["text"] == text["text"][cited["start"] :][:9]
-
-
-def test_a_text_says_where_its_sections_and_passages_lie(client: TestClient) -> None:
+def test_a_text_is_what_citations_count_in_and_says_where_its_sections_and_passages_lie(
+    client: TestClient,
+) -> None:
     upload(client, {"both.md": FERRY + "\n" + TIDE + "\nA line of the tides. " * 200})
     work(client)
     row = client.get(f"{URL}/documents").json()["items"][0]["id"]
     text = client.get(f"{URL}/documents/{row}/text").json()
     outline = client.get(f"{URL}/documents/{row}/outline").json()
-    assert (outline["stretches"], outline["length"]) == (text["stretches"], text["length"])
+    assert (outline["stretches"], outline["length"]) == (text["stretches"], len(text["text"]))
+    cited = ask(client, LEAVES)["citations"][0]
+    assert text["text"][cited["start"] :].startswith(cited["quote"])
     ferry, tides = outline["stretches"]
     assert (ferry["section"], ferry["start"], tides["section"]) == ("Ferry", 0, "Tides")
     assert text["text"][tides["start"] :].startswith("# Tides")
@@ -136,7 +124,7 @@ def test_a_document_of_the_same_name_is_replaced(client: TestClient) -> None:
     second = upload(client, {"ferry.md": FERRY.replace("7:45", "9:15")}).json()["documents"][0]
     assert (second["id"], second["state"]) == (first["id"], "waiting")
     work(client)
-    assert "9:15" in ask(client, "When does the ferry to Grauholm leave?")["answer"]
+    assert "9:15" in ask(client, LEAVES)["answer"]
     assert files_below(client) == ["ferry.md"]
 
 
@@ -146,7 +134,7 @@ def test_a_deleted_document_is_out_of_sight_before_its_job_has_run(client: TestC
     deleted = client.delete(f"{URL}/documents/{rows[0]['id']}")
     assert (deleted.status_code, deleted.json()["kind"]) == (202, "remove")
     for _ in range(2):
-        answer = ask(client, "When does the ferry to Grauholm leave?")
+        answer = ask(client, LEAVES)
         assert "7:45" not in str(answer)
         assert {cited["source"] for cited in answer["documents"]} <= {"tides.md"}
         for path in ("", "/text", "/file"):
@@ -164,7 +152,7 @@ def test_several_documents_are_deleted_by_one_job(client: TestClient) -> None:
         assert client.post(f"{URL}/documents/delete", json={"documents": given}).status_code == status
     deleted = client.post(f"{URL}/documents/delete", json={"documents": [*ids, "0" * 32]})
     assert (deleted.status_code, deleted.json()["kind"]) == (202, "remove")
-    assert "7:45" not in str(ask(client, "When does the ferry to Grauholm leave?"))
+    assert "7:45" not in str(ask(client, LEAVES))
     work(client)
     assert files_below(client) == ["c.md"]
     assert client.get(f"{URL}/jobs").json()["total"] == 2
@@ -185,13 +173,13 @@ def test_a_deleted_document_that_comes_back_is_found_again(client: TestClient) -
     shown = client.get(f"{URL}/documents/{row['id']}/text")
     assert shown.status_code == 409, "the index has the deleted text alone"
     work(client)
-    assert "7:45" in ask(client, "When does the ferry to Grauholm leave?")["answer"]
+    assert "7:45" in ask(client, LEAVES)["answer"]
     client.delete(f"{URL}/documents/{client.get(f'{URL}/documents').json()['items'][0]['id']}")
     work(client)
     client.delete(f"{URL}/documents/{client.get(f'{URL}/documents').json()['items'][0]['id']}")
     work(client)
     assert client.get(f"{URL}/documents").json()["total"] == 0
-    assert "7:45" not in str(ask(client, "When does the ferry to Grauholm leave?"))
+    assert "7:45" not in str(ask(client, LEAVES))
 
 
 def test_an_archive_is_one_document_with_the_sources_in_it(client: TestClient) -> None:
@@ -214,7 +202,7 @@ def test_an_archive_is_one_document_with_the_sources_in_it(client: TestClient) -
     elsewhere = client.get(f"{URL}/documents/{row['id']}/text", params={"source": "/etc/passwd"})
     assert elsewhere.status_code == 404
     client.delete(f"{URL}/documents/{row['id']}")
-    assert "7:45" not in str(ask(client, "When does the ferry to Grauholm leave?"))
+    assert "7:45" not in str(ask(client, LEAVES))
 
 
 def test_names_in_an_archive_are_escaped_where_the_door_refuses_them_and_the_document_says_so(
@@ -226,7 +214,7 @@ def test_names_in_an_archive_are_escaped_where_the_door_refuses_them_and_the_doc
     source = r"all.zip/exe\u202efdp.md"
     assert (shown["sources"], shown["state"], shown["problem"]) == ([source], "indexed", None)
     assert shown["notes"] == [f"contains names with invisible characters. They are escaped: {source}"]
-    cited = ask(client, "When does the ferry to Grauholm leave?")["citations"]
+    cited = ask(client, LEAVES)["citations"]
     assert {citation["source"] for citation in cited} == {source}
     text = client.get(f"{URL}/documents/{row['id']}/text", params={"source": source})
     assert "7:45" in text.json()["text"]
@@ -235,19 +223,14 @@ def test_names_in_an_archive_are_escaped_where_the_door_refuses_them_and_the_doc
 def test_a_document_that_is_deleted_while_its_first_job_runs_answers_nothing(
     client: TestClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    rows = upload(client, {"all.zip": archive(ferry=FERRY), "tides.md": TIDE}).json()["documents"]
-    build = Index.build
-
-    def build_then_delete(*given: Any, **more: Any) -> Any:
-        report = build(*given, **more)
+    def delete_and_ask(report: IndexReport) -> None:
         if "all.zip/ferry.md" in report.sources:
             client.delete(f"{URL}/documents/{rows[0]['id']}")
-            answer = ask(client, "When does the ferry to Grauholm leave?")
-            told.append({cited["source"] for cited in answer["documents"]})
-        return report
+            told.append({cited["source"] for cited in ask(client, LEAVES)["documents"]})
 
+    rows = upload(client, {"all.zip": archive(ferry=FERRY), "tides.md": TIDE}).json()["documents"]
     told = list[set[str]]()
-    monkeypatch.setattr(Index, "build", build_then_delete)
+    do_after(monkeypatch, Index, "build", delete_and_ask)
     work(client)
     assert told == [{"tides.md"}]
 
@@ -260,19 +243,13 @@ def test_a_document_that_is_deleted_twice_answers_nothing(
     job = client.delete(f"{URL}/documents/{row['id']}").json()
     client.post(f"{URL}/jobs/{job['id']}/cancel").raise_for_status()
     row = upload(client, {"ferry.md": FERRY}).json()["documents"][0]
-    build, begin = Index.build, indexing._start_next_job
-
-    def build_then_delete(*given: Any, **more: Any) -> Any:
-        report = build(*given, **more)
-        client.delete(f"{URL}/documents/{row['id']}").raise_for_status()
-        return report
+    begin, answers, document = indexing._start_next_job, list[str](), f"{URL}/documents/{row['id']}"
 
     def ask_then_begin(*given: Any) -> Any:
-        answers.append(str(ask(client, "When does the ferry to Grauholm leave?")))
+        answers.append(str(ask(client, LEAVES)))
         return begin(*given)
 
-    answers = list[str]()
-    monkeypatch.setattr(Index, "build", build_then_delete)
+    do_after(monkeypatch, Index, "build", lambda _: client.delete(document).raise_for_status())
     monkeypatch.setattr(indexing, "_start_next_job", ask_then_begin)
     work(client)
     assert len(answers) > 1 and not any("7:45" in answer for answer in answers)
@@ -304,7 +281,7 @@ def test_a_copy_of_a_deleted_document_answers_under_its_own_name(client: TestCli
     [row] = [row for row in rows if row["name"] == deleted]
     client.delete(f"{URL}/documents/{row['id']}")
     for _ in range(2):
-        answer = ask(client, "When does the ferry to Grauholm leave?")
+        answer = ask(client, LEAVES)
         assert "7:45" in answer["answer"] and deleted not in str(answer)
         work(client)
 
@@ -319,7 +296,6 @@ def test_a_file_that_cannot_be_read_is_named_and_the_others_are_indexed(client: 
     assert "bad.pdf" in failed[0]["problem"]
 
 
-@pytest.mark.nightly
 def test_a_key_gives_the_same_answer_once_more_and_is_for_one_upload(client: TestClient) -> None:
     first = upload(client, {"ferry.md": FERRY}, **{"Idempotency-Key": "k1"})
     again = upload(client, {"ferry.md": FERRY}, **{"Idempotency-Key": "k1"})
@@ -339,8 +315,6 @@ def test_a_key_gives_the_same_answer_once_more_and_is_for_one_upload(client: Tes
 
 
 HIDDEN = "\u00ad\u034f\u061c\u180e\u200b\u200c\u200d\u200e\u202e\u2066\u2028\u3164\ufe0f\ufeff\U000e0041"
-
-
 LEADING_ELSEWHERE = [
     "../ferry.md", "a/../../ferry.md", "/etc/ferry.md", "a//ferry.md", "a\\ferry.md", ".md",
     ".hidden/ferry.md", "ferry.exe", "ferry", " ferry.md", "a/ ferry.md", "fer\x1bry.md",
@@ -356,10 +330,7 @@ def test_a_name_that_leads_elsewhere_is_refused(client: TestClient) -> None:
         assert (refused.status_code, bool(refused.json()["detail"])) == (422, True), ascii(name)
     assert files_below(client) == []
     assert client.get(f"{URL}/documents").json()["total"] == 0
-
-
-@pytest.mark.nightly
-def test_a_name_keeps_the_joiners_of_its_script_and_its_emoji(client: TestClient) -> None:
+    # The joiners of a script, and of an emoji, are seen.
     names = ["\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645.md", "\u2764\ufe0f.md"]
     assert upload(client, dict.fromkeys(names, FERRY)).status_code == 202
 
@@ -441,15 +412,13 @@ LOST = {
 def test_whoever_loses_the_right_while_an_upload_comes_in_adds_nothing(
     client: TestClient, monkeypatch: pytest.MonkeyPatch, loss: Executable, status: int
 ) -> None:
-    def write_slowly(*given: Any) -> Any:
-        written = write(*given)
+    def lose(_: object) -> None:
         with Session(client.app.state.services.engine) as db:
             db.execute(loss)
             db.commit()
-        return written
 
-    eve, write = add_user(client, "eve", is_admin=True), CollectionFolder.write
-    monkeypatch.setattr(CollectionFolder, "write", write_slowly)
+    eve = add_user(client, "eve", is_admin=True)
+    do_after(monkeypatch, CollectionFolder, "write", lose)
     assert upload(eve, {"ferry.md": FERRY}).status_code == status
     assert files_below(client) == []
     with Session(client.app.state.services.engine) as db:
@@ -604,13 +573,13 @@ def test_a_page_is_read_by_a_job_and_cited_by_its_address(serve: Serve) -> None:
         address = f"http://127.0.0.1:{site.server_port}/ferry"
         row = client.post(f"{URL}/documents/address", json={"address": address}).json()["documents"][0]
         work(client)
-        assert ask(client, "When does the ferry to Grauholm leave?")["citations"][0]["source"] == address
+        assert ask(client, LEAVES)["citations"][0]["source"] == address
         page = page.replace("7:45", "9:15")
         client.post(f"{URL}/documents/{row['id']}/reindex")
         work(client)
-        assert "9:15" in ask(client, "When does the ferry to Grauholm leave?")["answer"]
+        assert "9:15" in ask(client, LEAVES)["answer"]
         client.delete(f"{URL}/documents/{row['id']}")
-        assert "9:15" not in str(ask(client, "When does the ferry to Grauholm leave?"))
+        assert "9:15" not in str(ask(client, LEAVES))
         work(client)
         assert client.get(URL).json()["chunks"] == 0
         site.shutdown()
@@ -623,7 +592,7 @@ def test_an_index_is_made_anew_from_the_documents(client: TestClient) -> None:
     work(client)
     shown = client.get(f"{URL}/jobs/{job['id']}").json()
     assert (shown["kind"], shown["state"], shown["done"]) == ("rebuild", "done", 2)
-    assert "7:45" in ask(client, "When does the ferry to Grauholm leave?")["answer"]
+    assert "7:45" in ask(client, LEAVES)["answer"]
 
 
 def test_files_that_an_interruption_left_are_cleared_or_named_at_the_start(
@@ -655,6 +624,6 @@ def test_a_document_that_is_replaced_by_one_without_text_is_quoted_no_more(fresh
     rows = {row["name"]: row for row in fresh.get(f"{URL}/documents").json()["items"]}
     assert (rows["ferry.md"]["state"], rows["ferry.md"]["chunks"]) == ("failed", None)
     assert "holds no text" in rows["ferry.md"]["problem"]
-    found = fresh.post(f"{URL}/ask", json={"question": "When does the ferry to Grauholm leave?"})
+    found = fresh.post(f"{URL}/ask", json={"question": LEAVES})
     assert "ferry.md" not in found.text
     assert rows["tides.md"]["state"] == "indexed"

@@ -30,36 +30,33 @@ def test_without_users_this_machine_is_answered(client: str, host: str) -> None:
     assert admit(request(client, host=host), OPEN) == THIS_MACHINE
 
 
-@pytest.mark.parametrize("client", [None, "192.168.1.5", "8.8.8.8", "::ffff:8.8.8.8", "2001:db8::1", "proxy"])
-def test_without_users_no_other_machine_is_answered(client: str | None) -> None:
-    with pytest.raises(Refused, match=r"serving\.users") as refused:
-        admit(request(client), OPEN)
-    assert refused.value.status == 403
-
-
-@pytest.mark.parametrize(
-    "host", ["", "evil.example", "localhost.evil.example", "127.0.0.1.nip.io", "10.0.0.1"]
+PROXIES = (
+    "forwarded via x_forwarded_for x_forwarded_host x_forwarded_proto x_real_ip cf_connecting_ip".split()
 )
-def test_without_users_no_other_name_is_answered(host: str) -> None:
-    with pytest.raises(Refused, match="only to the name localhost"):
-        admit(request(host=host), OPEN)
+# What is answered to nobody while there are no users, by what is said of it.
+STRANGERS = {
+    r"serving\.users": [
+        request(client)
+        for client in (None, "192.168.1.5", "8.8.8.8", "::ffff:8.8.8.8", "2001:db8::1", "proxy")
+    ],
+    "only to the name localhost": [
+        request(host=host)
+        for host in ("", "evil.example", "localhost.evil.example", "127.0.0.1.nip.io", "10.0.0.1")
+    ],
+    "only its own machine": [request(**{header: "127.0.0.1"}) for header in PROXIES],
+    r"serving\.origins": [
+        request(origin=origin)
+        for origin in ("https://evil.example", "null", "https://smith.langchain.com.evil.example")
+    ],
+}
 
 
-@pytest.mark.parametrize(
-    "header",
-    "forwarded via x_forwarded_for x_forwarded_host x_forwarded_proto x_real_ip cf_connecting_ip".split(),
-)
-def test_without_users_nothing_comes_through_a_proxy(header: str) -> None:
-    with pytest.raises(Refused, match="only its own machine"):
-        admit(request(**{header: "127.0.0.1"}), OPEN)
-
-
-@pytest.mark.parametrize(
-    "origin", ["https://evil.example", "null", "https://smith.langchain.com.evil.example"]
-)
-def test_without_users_no_page_of_another_site_is_answered(origin: str) -> None:
-    with pytest.raises(Refused, match=r"serving\.origins"):
-        admit(request(origin=origin), OPEN)
+@pytest.mark.parametrize("said", STRANGERS)
+def test_without_users_no_other_machine_name_proxy_or_page_is_answered(said: str) -> None:
+    for asked in STRANGERS[said]:
+        with pytest.raises(Refused, match=said) as refused:
+            admit(asked, OPEN)
+        assert refused.value.status == 403, asked
 
 
 def test_a_page_that_the_operator_names_may_ask_and_studio_no_longer() -> None:

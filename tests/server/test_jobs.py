@@ -22,7 +22,7 @@ from adaptive_rag.server.folders import CollectionFolder
 from adaptive_rag.server.followers import MOST_PER_PERSON, POLL_SECONDS
 from adaptive_rag.server.roles import Role
 from adaptive_rag.server.tables import Collection, Job, JobState
-from tests.server.conftest import Serve, add_user, work
+from tests.server.conftest import Serve, add_user, do_after, work
 from tests.server.processes import wait_for
 from tests.server.test_documents import FERRY, TIDE, URL, archive, upload
 
@@ -213,16 +213,13 @@ def test_a_job_whose_collection_is_being_changed_for_long_is_done_afterwards(
             begun.set()
             time.sleep(0.5)
 
-    def build_and_change(*given: Any, **options: Any) -> Any:
-        report = build(*given, **options)
+    def change_meanwhile(_: object) -> None:
         Thread(target=change_for_long).start()
         assert begun.wait(60)
-        return report
 
-    job = upload(client, {"ferry.md": FERRY}).json()["job"]
-    begun, build = Event(), Index.build
+    job, begun = upload(client, {"ferry.md": FERRY}).json()["job"], Event()
     monkeypatch.setattr(folders, "LOCK_SECONDS", 0)
-    monkeypatch.setattr(Index, "build", build_and_change)
+    do_after(monkeypatch, Index, "build", change_meanwhile)
     work(client)
     assert job_of(client, job["id"])["state"] == "done"
 

@@ -25,9 +25,11 @@ def text_of(name: str) -> str:
     return " ".join(f"The mark of {name} stands at {at} metres above the quay." for at in range(60))
 
 
-def test_what_was_acknowledged_survives_kills_of_server_and_worker(server: ServerProcess) -> None:
+@pytest.mark.parametrize("kills", [1, pytest.param(2, marks=pytest.mark.nightly)])
+def test_what_was_acknowledged_survives_kills_of_server_and_worker(server: ServerProcess, kills: int) -> None:
     jobs = [server.upload("a.md", text_of("a"))]
-    server.kill_worker()
+    if kills == 2:
+        server.kill_worker()
     jobs.append(server.upload("b.md", text_of("b")))
     wait_for(lambda: server.job(jobs[0])["state"] != "queued", "the first job is taken up")
     server.kill_worker()

@@ -1,20 +1,14 @@
 """Large uploads: the memory and the folder of a server do not grow by them, and others write meanwhile."""
 
-import os
 import socket
 import sqlite3
 from contextlib import closing
 from pathlib import Path
 from select import select
-from tempfile import SpooledTemporaryFile
 from typing import Any
 
-import httpx
 import pytest
-from starlette.requests import Request
-from starlette.types import Message
 
-from adaptive_rag.server.api.uploads import _read_form
 from adaptive_rag.server.folders import CollectionFolder
 from tests.server.conftest import Serve
 from tests.server.processes import ServerProcess, running
@@ -41,32 +35,6 @@ def send(server: ServerProcess, framing: str, most: int) -> tuple[int, bytes]:
             return sent, connection.recv(10_000) if sent < most else b""
         except ConnectionError:
             return sent, b""
-
-
-async def test_all_files_of_an_upload_are_kept_in_one_temporary_file() -> None:
-    names = [f"{number}.md" for number in range(500)]
-    contents = [name.encode() * (number % 7 * 400) for number, name in enumerate(names)]
-    files = [("files", (name, content)) for name, content in zip(names, contents, strict=True)]
-    sent = httpx.Request("POST", "http://localhost", files=files)
-    body = sent.read()
-    messages = iter(
-        {"type": "http.request", "body": body[at : at + 30_000], "more_body": at + 30_000 < len(body)}
-        for at in range(0, len(body), 30_000)
-    )
-
-    async def receive() -> Message:
-        return next(messages)
-
-    headers = [(name.lower().encode(), value.encode()) for name, value in sent.headers.items()]
-    request = Request({"type": "http", "method": "POST", "headers": headers}, receive)
-    with SpooledTemporaryFile[bytes](max_size=1000) as store:
-        form = await _read_form(request, 10_000_000, store)
-        received = [file for file in form.getlist("files") if not isinstance(file, str)]
-        assert [(file.filename, file.file.read(1 << 20)) for file in received] == [
-            *zip(names, contents, strict=True)
-        ]
-        assert store.seek(0, os.SEEK_END) == sum(map(len, contents))
-        assert all(file.file.read(1) == b"" for file in received)
 
 
 def test_an_upload_keeps_nobody_from_writing_while_its_files_are_put_in_place(

@@ -13,6 +13,7 @@ from fastapi.testclient import TestClient
 from sqlalchemy import update
 from sqlalchemy.orm import Session
 
+from adaptive_rag.llm import exchange
 from adaptive_rag.server.backup import back_up, restore
 from adaptive_rag.server.model import check_address, may_connect
 from adaptive_rag.server.model_trial import OUTCOME_TEXTS
@@ -32,6 +33,7 @@ QUESTION = {"question": "How long is the Long Wall and how high is its crest?"}
 def chat(monkeypatch: pytest.MonkeyPatch) -> Iterator[ChatServer]:
     for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_API_BASE"):
         monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(exchange, "BACKOFF", 0.001)
     with ChatServer() as server:
         yield server
 
@@ -86,8 +88,7 @@ def test_the_next_question_is_answered_by_the_model_that_was_set_in_every_proces
         assert (asked_of(client), len(chat.calls)) == ((0, False), before)
 
 
-@pytest.mark.parametrize("is_operators", [False, True])
-@pytest.mark.parametrize("behaviour", ["wrong key", "unknown model"])
+@pytest.mark.parametrize(("is_operators", "behaviour"), [(False, "wrong key"), (True, "unknown model")])
 def test_a_model_that_its_server_refuses_later_is_told_and_the_servers_words_are_not(
     serve_samples: Serve, chat: ChatServer, is_operators: bool, behaviour: Behaviour
 ) -> None:
@@ -137,18 +138,15 @@ def test_a_model_that_hangs_is_waited_for_no_longer_than_a_trial_may_take(
 def test_the_key_is_in_no_answer_log_event_file_or_backup(
     serve_samples: Serve, tmp_path: Path, chat: ChatServer, log: StringIO
 ) -> None:
-    def repeat(number: int, body: dict[str, Any]) -> Any:
-        async def wire(writer: Any) -> bool:
-            said = json.dumps({"error": {"message": f"Bearer {KEY} is wrong", "code": KEY}}).encode()
-            writer.write(b"HTTP/1.1 401 -\r\nContent-Length: %d\r\n\r\n" % len(said) + said)
-            return False
-
-        return wire
+    async def repeat(writer: Any) -> bool:
+        said = json.dumps({"error": {"message": f"Bearer {KEY} is wrong", "code": KEY}}).encode()
+        writer.write(b"HTTP/1.1 401 -\r\nContent-Length: %d\r\n\r\n" % len(said) + said)
+        return False
 
     with serve_samples() as client:
         said = [client.put(MODEL, json=given(chat)), client.get(MODEL)]
         said += [client.post(f"{MODEL}/try", json=given(chat, key=None)), client.post(ASK, json=QUESTION)]
-        chat.behave = repeat
+        chat.behave = lambda number, body: repeat
         said += [client.post(f"{MODEL}/try", json=given(chat)), client.post(ASK, json=QUESTION)]
         assert said[-2].json()["outcome"] == "key_refused"
         for wrong in (
@@ -224,11 +222,10 @@ def test_what_the_operator_sets_goes_before_and_cannot_be_changed(
 
 
 def test_a_key_goes_nowhere_but_where_it_was_given_for(
-    serve: Serve, sample_index: Path, chat: ChatServer, monkeypatch: pytest.MonkeyPatch
+    client: TestClient, chat: ChatServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "planted-operators-key-1")
-    with serve() as client, ChatServer() as other:
-        add_samples(client, sample_index)
+    with ChatServer() as other:
         # The operator's, in the environment, is not sent to an address that an admin names.
         shown = client.put(MODEL, json=given(other, key=None)).json()
         assert shown["key"] == "none"
@@ -279,9 +276,8 @@ def test_addresses_that_no_model_is_asked_at_are_refused(serve: Serve, chat: Cha
     assert may_connect("https", "93.184.216.34") and may_connect("http", "10.1.2.3")
 
 
-@pytest.mark.parametrize("leads_to", ["169.254.169.254", "93.184.216.34", "fd00:ec2::254"])
 def test_a_name_that_leads_where_no_model_may_be_is_not_connected_to(
-    serve_samples: Serve, chat: ChatServer, monkeypatch: pytest.MonkeyPatch, leads_to: str
+    client: TestClient, chat: ChatServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     real, connected = socket.getaddrinfo, list[str]()
 
@@ -294,30 +290,22 @@ def test_a_name_that_leads_where_no_model_may_be_is_not_connected_to(
 
     monkeypatch.setattr(socket, "getaddrinfo", look_up)
     named = given(chat, address="http://models.example.org/v1")
-    with serve_samples() as client:
+    for leads_to in ("169.254.169.254", "93.184.216.34", "fd00:ec2::254"):
         assert client.post(f"{MODEL}/try", json=named).json()["outcome"] == "address_refused"
         client.put(MODEL, json=named).raise_for_status()
         assert asked_of(client)[1]
-    assert leads_to not in connected
+        assert leads_to not in connected
 
 
-def test_a_redirect_of_a_models_server_is_not_followed(
-    serve: Serve, sample_index: Path, chat: ChatServer
-) -> None:
-    with serve() as client, ChatServer() as other:
+def test_a_redirect_of_a_models_server_is_not_followed(client: TestClient, chat: ChatServer) -> None:
+    with ChatServer() as other:
 
-        def redirect(number: int, body: dict[str, Any]) -> Any:
-            async def wire(writer: Any) -> bool:
-                head = (
-                    f"HTTP/1.1 307 -\r\nLocation: {other.url}/chat/completions\r\nContent-Length: 0\r\n\r\n"
-                )
-                writer.write(head.encode())
-                return True
+        async def redirect(writer: Any) -> bool:
+            head = f"HTTP/1.1 307 -\r\nLocation: {other.url}/chat/completions\r\nContent-Length: 0\r\n\r\n"
+            writer.write(head.encode())
+            return True
 
-            return wire
-
-        add_samples(client, sample_index)
-        chat.behave = redirect
+        chat.behave = lambda number, body: redirect
         assert client.post(f"{MODEL}/try", json=given(chat)).json()["outcome"] == "failed"
         client.put(MODEL, json=given(chat)).raise_for_status()
         asked_of(client)

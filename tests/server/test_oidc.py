@@ -6,8 +6,10 @@ import threading
 import time
 from base64 import urlsafe_b64encode
 from collections.abc import Iterator
+from functools import cache
 from hashlib import sha256
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import count
 from typing import Any
 from urllib.parse import parse_qs, urlencode, urlsplit
 
@@ -21,12 +23,18 @@ from sqlalchemy.orm import Session
 
 from adaptive_rag.errors import ConfigurationError
 from adaptive_rag.server import oidc
-from adaptive_rag.server.gate import Turns
 from adaptive_rag.server.problems import USER_NAME
 from adaptive_rag.server.roles import Role
 from adaptive_rag.server.settings import read_server_settings
 from adaptive_rag.server.tables import Event, User
 from tests.server.conftest import Serve, add_user, client_of
+
+
+@cache
+def rsa_key(number: int, *, names: str = "") -> Any:
+    """Make a key once for all tests: that takes half a second."""
+    return RSAKey.generate_key(2048, {"kid": names} if names else {})
+
 
 CLIENT, SECRET = "adaptive-rag", "the client's secret"
 BEGIN, BACK = "/api/v1/session/provider", "/api/v1/session/provider/return"
@@ -38,7 +46,7 @@ class SmallProvider(ThreadingHTTPServer):
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), _Answers)
         self.issuer = f"http://127.0.0.1:{self.server_port}"
-        self.signing_key: Any = RSAKey.generate_key(2048, {"kid": "one", "use": "sig"})
+        self.signing_key: Any = rsa_key(0, names="one")
         self.keys: list[Any] | None = [self.signing_key]
         self.times_keys_were_read = 0
         self.names_key = True
@@ -233,7 +241,7 @@ def test_a_token_that_the_provider_did_not_sign_is_refused(
     provider.algorithm, provider.signing_key = "HS256", OctKey.import_key(SECRET)
     assert "UnsupportedAlgorithm" in refused(come_back(browser_of(client), provider), client)
     provider.algorithm = "RS256"
-    provider.signing_key = RSAKey.generate_key(2048, {"kid": "one"})
+    provider.signing_key = rsa_key(1, names="one")
     assert "BadSignature" in refused(come_back(browser_of(client), provider), client)
 
 
@@ -263,19 +271,6 @@ def test_a_code_is_not_taken_twice(client: TestClient, provider: SmallProvider) 
     assert browser.get(f"{BACK}?{back}").status_code == 401
 
 
-def test_requests_to_the_provider_wait_for_the_turn_of_their_address(
-    client: TestClient, provider: SmallProvider, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async def record(turns: Turns, caller: str, work: Any, *arguments: Any) -> Any:
-        waited.append(caller)
-        return await run(turns, caller, work, *arguments)
-
-    waited, run = list[str](), Turns.run
-    monkeypatch.setattr(Turns, "run", record)
-    assert come_back(browser_of(client), provider).headers["location"] == "/"
-    assert waited == ["127.0.0.1"] * 2
-
-
 def test_a_provider_that_was_another_for_a_moment_is_asked_again(
     client: TestClient, provider: SmallProvider
 ) -> None:
@@ -289,11 +284,11 @@ def test_a_provider_changes_its_keys_without_naming_them(
     client: TestClient, provider: SmallProvider, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def change_key(*earlier: RSAKey) -> int:
-        provider.signing_key = RSAKey.generate_key(2048)
+        provider.signing_key = rsa_key(next(numbers))
         provider.keys = [ECKey.generate_key("P-256"), *earlier, provider.signing_key]
         return come_back(browser_of(client), provider).status_code
 
-    provider.names_key = False
+    provider.names_key, numbers = False, count()
     assert come_back(browser_of(client), provider).status_code == 302
     assert change_key(provider.signing_key) == 302
     assert provider.times_keys_were_read == 2
@@ -301,21 +296,11 @@ def test_a_provider_changes_its_keys_without_naming_them(
     monkeypatch.setattr(oidc, "_RENEWAL_SECONDS", 0)
     monkeypatch.setattr(client.app.state.services.provider._client, "_renewable_at", 0)
     assert change_key() == 302 and provider.times_keys_were_read == 3
-    provider.signing_key = RSAKey.generate_key(2048)
+    provider.signing_key = rsa_key(next(numbers))
     for not_keys in ([], None):
         provider.keys = not_keys
         assert come_back(browser_of(client), provider).status_code == 401
     assert change_key() == 302
-
-
-@pytest.mark.nightly
-def test_a_provider_that_is_not_there_is_a_problem_of_the_server(
-    serve: Serve, provider: SmallProvider
-) -> None:
-    with serve(**settings_of(provider) | {"oidc_issuer": "http://127.0.0.1:9"}) as client:
-        assert browser_of(client).get(BEGIN).status_code == 503
-    with serve() as client:
-        assert browser_of(client).get(BEGIN).status_code == 404
 
 
 @pytest.mark.parametrize(

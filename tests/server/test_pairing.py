@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from fastapi.testclient import TestClient
-from sqlalchemy import delete
+from sqlalchemy import create_engine, delete, text
 from sqlalchemy.orm import Session
 from typer.testing import CliRunner
 
@@ -165,11 +165,14 @@ def test_what_somebody_replaced_or_deleted_goes_and_nothing_else(serve: Serve) -
     assert len(list(settings.data.glob("collections/*/documents/*"))) == 2
 
 
-@pytest.mark.nightly
-def test_data_from_before_the_identifier_is_taken_for_a_pair(data: Path, serve: Serve) -> None:
-    from sqlalchemy import create_engine, text
-
+def test_an_identifier_that_cannot_be_read_is_named_and_data_from_before_it_is_taken_for_a_pair(
+    data: Path, serve: Serve
+) -> None:
     (data / "installation").unlink()
+    (data / "installation").mkdir()
+    with pytest.raises(ConfigurationError, match="cannot be read"), serve():
+        pass
+    (data / "installation").rmdir()
     engine = create_engine(f"sqlite:///{data / 'server.sqlite'}")
     with engine.begin() as connection:
         connection.execute(text("delete from installation"))
@@ -191,14 +194,6 @@ def test_a_restored_backup_is_an_installation_of_its_own(data: Path, serve: Serv
     with serve(data=tmp_path / "there"):
         pass
     assert files_of(data) == files_of(tmp_path / "there") == DOCUMENTS
-
-
-@pytest.mark.nightly
-def test_an_identifier_that_cannot_be_read_is_named(data: Path, serve: Serve) -> None:
-    (data / "installation").unlink()
-    (data / "installation").mkdir()
-    with pytest.raises(ConfigurationError, match="cannot be read"), serve():
-        pass
 
 
 @pytest.mark.nightly

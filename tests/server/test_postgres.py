@@ -64,10 +64,8 @@ def test_turns_are_searched_shared_and_deleted_in_postgresql(serve_samples: Serv
     with serve_samples(database=database) as client:
         check_search_and_deletion(client)
         thread = begin(client)
-        for question in ASKED:
-            client.post(f"{thread}/ask", json={"question": f"{question} (omega)"}).raise_for_status()
-        for turn in client.get(thread).json()["turns"]:
-            assert client.delete(f"{thread}/turns/{turn['id']}").status_code == 204
+        asked = client.post(f"{thread}/ask", json={"question": f"{ASKED[0]} (omega)"})
+        assert client.delete(f"{thread}/turns/{asked.json()['turn']}").status_code == 204
         with client.app.state.services.engine.connect() as connection:
             for table in ("checkpoint_blobs", "checkpoint_writes"):
                 blobs = connection.execute(text(f"SELECT blob FROM {table}")).scalars()
@@ -78,6 +76,7 @@ def test_turns_are_searched_shared_and_deleted_in_postgresql(serve_samples: Serv
         assert friends.readers() == EVERYBODY
 
 
+@pytest.mark.nightly
 def test_a_worker_finds_an_upload_in_postgresql_and_it_is_answered_from(serve: Serve, database: str) -> None:
     vault = f"{API}/collections/vault"
     with serve(database=database, collection="vault") as client:
@@ -103,10 +102,8 @@ def test_nothing_of_others_is_reached_through_postgresql(
         isolation.test_a_stranger_who_is_made_a_reader_reads(team)
 
 
-def test_a_text_that_postgresql_cannot_keep_is_refused_and_not_a_fault(
-    serve_samples: Serve, database: str
-) -> None:
-    with serve_samples(database=database) as client:
+def test_a_text_that_postgresql_cannot_keep_is_refused_and_not_a_fault(serve: Serve, database: str) -> None:
+    with serve(database=database, collection="samples") as client:
         thread = begin(client)
         samples, asked = f"{API}/collections/samples", {"question": "When\x00?"}
         answers = {
@@ -156,8 +153,9 @@ def frozen(postgres: Any) -> Iterator[None]:
             process.resume()
 
 
+@pytest.mark.parametrize("times", [1, pytest.param(6, marks=pytest.mark.nightly)])
 def test_while_postgresql_is_frozen_every_request_ends_in_time(
-    serve_samples: Serve, postgres: Any, monkeypatch: pytest.MonkeyPatch
+    serve_samples: Serve, postgres: Any, monkeypatch: pytest.MonkeyPatch, times: int
 ) -> None:
     from adaptive_rag.server import postgres as connections
 
@@ -176,7 +174,7 @@ def test_while_postgresql_is_frozen_every_request_ends_in_time(
             ("POST", f"{API}/collections/samples/ask/events", asked), ("GET", f"{API}/me/profile", None),
             ("POST", "/v1/chat/completions", {"model": "samples", "messages": chat}),
             ("PUT", f"{API}/me/profile", {"text": "At the quay."}), ("GET", "/v1/models", None),
-        ] * 6  # fmt: skip
+        ] * times  # fmt: skip
         begun = threading.Semaphore(0)
 
         def send(method: str, path: str, body: Any) -> tuple[str, httpx.Response, float]:

@@ -56,15 +56,18 @@ def environment_of(model: ChatServer) -> dict[str, str]:
     return dict(zip(names, ("openai:silent", model.url, "none"), strict=True))
 
 
+@pytest.mark.parametrize("workers", [0, pytest.param(1, marks=pytest.mark.nightly)])
 def test_sigterm_ends_a_stream_with_a_problem_and_hands_jobs_back(
-    start: Start, silent_model: ChatServer, tmp_path: Path
+    start: Start, silent_model: ChatServer, tmp_path: Path, workers: int
 ) -> None:
-    process, url = start(**environment_of(silent_model), ADAPTIVE_RAG_SERVER__STOP_SECONDS="0.5")
+    given = {"ADAPTIVE_RAG_SERVER__STOP_SECONDS": "0.5", "ADAPTIVE_RAG_SERVER__WORKERS": str(workers)}
+    process, url = start(**environment_of(silent_model), **given)
     long = " ".join(f"The mark number {at} stands at {at} metres.\n\n" for at in range(6_000))
     files = [("files", ("long.md", long))]
     job = httpx.post(f"{url}{URL}/documents", files=files, timeout=30).json()["job"]["id"]
     shown = f"{url}{URL}/jobs/{job}"
-    wait_for(lambda: httpx.get(shown, timeout=30).json()["done"], "the job is in the middle of its text", 120)
+    if workers:
+        wait_for(lambda: httpx.get(shown, timeout=30).json()["done"], "the job is amid its text", 120)
     with (
         httpx.stream("GET", f"{shown}/events", timeout=60) as followed,
         httpx.stream("POST", f"{url}{URL}/ask/events", json=QUESTION, timeout=60) as stream,

@@ -42,18 +42,21 @@ def reader_of(client: TestClient, sample_index: Path) -> TestClient:
 def test_whatever_somebody_writes_is_told_to_come_later_when_it_is_too_often(
     serve: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(rates, "RATES", dict.fromkeys(rates.RATES, parse("3/minute")))
-    with serve(rate="3/minute", collection=SAMPLES) as client:
+    monkeypatch.setattr(rates, "RATES", dict.fromkeys(rates.RATES, parse("1/minute")))
+    with serve(rate="1/minute", collection=SAMPLES) as client:
         owner = add_user(client, "owner", samples=Role.ADMIN)
         thread = owner.post(f"{URL}/threads", json={}).json()["id"]
         counts = client.app.state.services.rates
         for route in WRITES:
             monkeypatch.setattr(counts, "_windows", rates.Windows())
             method, path = filled(route, thread=thread)
-            answers = [owner.request(method, path, json=ROUTES[route][1]) for _ in range(12)]
-            assert answers[0].status_code != 429, route
-            assert answers[-1].status_code == 429, f"{route}: {answers[-1].text}"
-            assert int(answers[-1].headers["Retry-After"]) > 0
+            first = answer = owner.request(method, path, json=ROUTES[route][1])
+            for _ in range(11):
+                if answer.status_code != 429:
+                    answer = owner.request(method, path, json=ROUTES[route][1])
+            assert first.status_code != 429, route
+            assert answer.status_code == 429, f"{route}: {answer.text}"
+            assert int(answer.headers["Retry-After"]) > 0
 
 
 @pytest.mark.parametrize("path", ["threads?search=tide", "collections/samples/questions"])

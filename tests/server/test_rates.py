@@ -69,18 +69,14 @@ def test_guesses_that_are_checked_at_once_are_counted_before() -> None:
     counts.count_password("192.0.2.1", "ada", lambda: True)
 
 
-@pytest.mark.parametrize("days", [-30, 30])
-def test_a_clock_that_jumps_keeps_nobody_out(
-    serve: Serve, monkeypatch: pytest.MonkeyPatch, days: int
-) -> None:
+def test_a_clock_that_jumps_keeps_nobody_out(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
     with serve(rate="2/hour", collection=SAMPLES) as client:
-        for _ in range(3):
-            answer = client.post(URL, json=QUESTION)
+        assert [client.post(URL, json=QUESTION).status_code for _ in range(3)] == [409, 409, 429]
         real = time.time
-        monkeypatch.setattr(time, "time", lambda: real() + days * 86_400)
-        jumped = client.post(URL, json=QUESTION)
-        assert (answer.status_code, jumped.status_code) == (429, 429)
-        assert 3500 < int(jumped.headers["Retry-After"]) <= 3600
+        for days in (-30, 30):
+            monkeypatch.setattr(time, "time", lambda jump=days: real() + jump * 86_400)
+            jumped = client.post(URL, json=QUESTION)
+            assert jumped.status_code == 429 and 3500 < int(jumped.headers["Retry-After"]) <= 3600
 
 
 @pytest.mark.parametrize(

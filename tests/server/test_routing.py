@@ -1,11 +1,14 @@
 """The router learns from votes: honestly measured, in force at once, taken back by one request."""
 
+import lzma
+from functools import cache
 from pathlib import Path
 from typing import NoReturn
 
 import pytest
 from fastapi.testclient import TestClient
 
+from adaptive_rag.analysis import learning
 from adaptive_rag.analysis.router import learned_file
 from adaptive_rag.errors import InputError
 from adaptive_rag.server.backup import back_up, restore
@@ -18,6 +21,18 @@ FEEDBACK, ASK = f"{API}/collections/samples/feedback", f"{API}/collections/sampl
 ROUTER = f"{API}/router"
 PARTS = ALL_PARTS[:10]
 QUESTION = {"question": "Status of the turbine project?"}
+
+
+@pytest.fixture(autouse=True)
+def short_lesson(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Learn beside few of the built-in questions; tests/analysis/test_explain_and_learn.py takes them all."""
+    few = tmp_path / "few.jsonl.xz"
+    questions = lzma.decompress(learning.BUILT_IN.read_bytes()).splitlines(keepends=True)
+    few.write_bytes(lzma.compress(b"".join(questions[::15])))
+    monkeypatch.setattr(learning, "BUILT_IN", few)
+    monkeypatch.setattr(learning, "_read_built_in", cache(learning._read_built_in.__wrapped__))
+    monkeypatch.setattr(learning, "MAX_DROP", 1.0)
+    monkeypatch.setattr(learning, "PENALTIES", (10.0,))
 
 
 def vote(client: TestClient, parts: list[str]) -> None:

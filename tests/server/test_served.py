@@ -98,6 +98,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
             "ADAPTIVE_RAG_BUDGET__DEADLINE_S": str(DEADLINE),
             "ADAPTIVE_RAG_SERVING__USERS": users,
             "ADAPTIVE_RAG_SERVING__ROOTS": str(documents),
+            "ADAPTIVE_RAG_WITHOUT": "reader",
         }
         with served(folder, settings, "--n-jobs-per-worker", "5") as server:
             running = Place(server, folder, model, stranger)
@@ -208,6 +209,7 @@ def test_a_run_is_a_question_and_nothing_else(place: Place, name: str) -> None:
     assert answer.status_code == 422 and words in answer.text, answer.text
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     "claim",
     [
@@ -479,8 +481,8 @@ def test_three_hanging_questions_leave_the_fourth_its_answer(place: Place) -> No
 def test_a_long_thread_stays_open(place: Place) -> None:
     ada = place["ada"]
     thread = ada.post("/threads", json={}).json()["thread_id"]
-    talk = [{"role": ("user", "assistant")[i % 2], "content": f"{i} " + "a" * 1900} for i in range(49)]
-    for _ in range(3):
+    talk = [{"role": ("user", "assistant")[i % 2], "content": f"{i} " + "a" * 900} for i in range(99)]
+    for _ in range(2):
         answer = ada.post(
             f"/threads/{thread}/runs/wait",
             json=asking(input={"messages": [*talk, {"role": "user", "content": ASK}]}),

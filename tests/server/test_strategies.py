@@ -2,11 +2,9 @@
 
 import json
 
-import pytest
 from fastapi.testclient import TestClient
 
-from adaptive_rag.graph.strategies import NAMES, STRATEGIES
-from adaptive_rag.server.api import forms
+from adaptive_rag.graph.strategies import STRATEGIES
 from tests.server.conftest import Serve
 
 API = "/api/v1"
@@ -35,18 +33,3 @@ def test_both_strategies_of_an_unsure_question_are_joined_by_the_listed_step(ser
         taken = {lane for lane, _ in steps} & set(lanes)
         assert len(taken) == 2 and ("hedge", graph["join"]) in steps
         assert all((lane, step) in steps for lane in taken for step in lanes[lane])
-
-
-def test_a_strategy_that_is_added_to_the_table_may_be_compared_and_judged(
-    serve: Serve, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(forms, "NAMES", (*NAMES, "procedural"))
-    url = "/api/v1/collections/samples"
-    with serve(collection="samples") as client:
-        asked = {"question": "How is the gate opened?"}
-        compared = [
-            client.post(f"{url}/compare", json={**asked, "routes": [name]}) for name in ("procedural", "none")
-        ]
-        judged = client.post(f"{url}/feedback", json={**asked, "route": "procedural", "is_good": True})
-    assert [answer.status_code for answer in compared] == [409, 422]  # the collection is empty
-    assert (judged.status_code, judged.json()["route"]) == (201, "procedural")

@@ -37,12 +37,12 @@ def checkpoints(client: TestClient) -> list[tuple[str, int]]:
         return list(file.execute("SELECT thread_id, length(checkpoint) FROM checkpoints"))
 
 
-def test_a_thread_is_begun_continued_renamed_exported_and_deleted(client: TestClient) -> None:
-    thread = begin(client)
-    first = client.post(f"{thread}/ask", json={"question": ASKED[0]}).json()
-    events = client.post(f"{thread}/ask/events", json={"question": ASKED[1]}).text
+def test_a_thread_is_begun_continued_renamed_exported_and_deleted(reading: TestClient) -> None:
+    thread = begin(reading)
+    first = reading.post(f"{thread}/ask", json={"question": ASKED[0]}).json()
+    events = reading.post(f"{thread}/ask/events", json={"question": ASKED[1]}).text
     assert json.loads(events.strip().rpartition("data: ")[2])["analysis"]
-    shown = client.get(thread).json()
+    shown = reading.get(thread).json()
     assert (shown["title"], shown["collection"]) == (ASKED[0], "samples")
     assert [turn["question"] for turn in shown["turns"]] == list(ASKED)
     turn = shown["turns"][0]
@@ -50,17 +50,17 @@ def test_a_thread_is_begun_continued_renamed_exported_and_deleted(client: TestCl
     assert {name: turn[name] for name in kept} == {name: first[name] for name in kept}
     assert 0 < turn["confidence"] <= 1
     assert (turn["number"], turn["route"], turn["abstained"]) == (1, "factual", False)
-    assert client.patch(thread, json={"title": " Floods "}).json()["title"] == "Floods"
+    assert reading.patch(thread, json={"title": " Floods "}).json()["title"] == "Floods"
     for blank in ("", " \t", "\u00a0\u2003", "\u200b", "\u3164\u202e\u00ad"):
-        assert client.patch(thread, json={"title": blank}).status_code == 422, repr(blank)
-    assert client.patch(thread, json={"title": "Flo\u200bods"}).json()["title"] == "Floods"
-    exported = client.get(f"{thread}/export")
+        assert reading.patch(thread, json={"title": blank}).status_code == 422, repr(blank)
+    assert reading.patch(thread, json={"title": "Flo\u200bods"}).json()["title"] == "Floods"
+    exported = reading.get(f"{thread}/export")
     assert exported.headers["content-type"].startswith("text/markdown")
     assert exported.text.startswith(f"# Floods\n\n## {ASKED[0]}\n\n{first['answer']}\n\n- [1] ")
-    assert client.get(f"{thread}/export?form=json").json()["turns"] == shown["turns"]
-    assert client.delete(thread).status_code == 204
-    assert client.get(thread).status_code == 404
-    assert checkpoints(client) == []
+    assert reading.get(f"{thread}/export?form=json").json()["turns"] == shown["turns"]
+    assert reading.delete(thread).status_code == 204
+    assert reading.get(thread).status_code == 404
+    assert checkpoints(reading) == []
 
 
 def test_threads_are_listed_a_page_at_a_time_and_found_by_title(client: TestClient) -> None:
@@ -76,7 +76,7 @@ def test_threads_are_listed_a_page_at_a_time_and_found_by_title(client: TestClie
     assert client.get(f"{API}/threads?collection=other").json() == {"items": [], "total": 0}
 
 
-def test_a_thread_answers_one_question_at_a_time(serve_samples: Serve) -> None:
+def test_a_thread_answers_one_question_at_a_time(serve: Serve, serve_samples: Serve) -> None:
     with serve_samples(max_seconds=60) as client:
         thread = begin(client)
         engine = client.app.state.services.engine
@@ -95,6 +95,9 @@ def test_a_thread_answers_one_question_at_a_time(serve_samples: Serve) -> None:
             busy_for(seconds)
             assert client.post(f"{thread}/ask", json={"question": ASKED[0]}).status_code == 200
         assert client.post(f"{thread}/ask", json={"question": ASKED[1]}).status_code == 200
+        busy_for(0)
+    with serve() as client:  # it was killed and started again
+        assert client.post(f"{thread}/ask", json={"question": ASKED[0]}).status_code == 200
 
 
 def test_a_caller_who_leaves_while_the_thread_is_reserved_leaves_it_free(
@@ -137,19 +140,6 @@ def test_a_branch_begins_as_its_thread_did_and_leaves_it_whole(client: TestClien
     assert [turn["question"] for turn in kept["turns"]] == list(ASKED)
     assert client.post(f"{thread}/branches", json={"turns": 3}).status_code == 422
     assert client.get(f"{API}/threads").json()["total"] == 2
-
-
-@pytest.mark.nightly
-def test_a_thread_whose_server_was_killed_is_free_after_its_restart(
-    serve: Serve, serve_samples: Serve
-) -> None:
-    with serve_samples() as client:
-        thread = begin(client)
-        with Session(client.app.state.services.engine) as db:
-            db.scalars(select(Thread)).one().asked = now()
-            db.commit()
-    with serve() as client:
-        assert client.post(f"{thread}/ask", json={"question": ASKED[0]}).status_code == 200
 
 
 @pytest.mark.nightly

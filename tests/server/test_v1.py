@@ -68,8 +68,8 @@ def test_a_model_that_is_not_open_reads_like_one_that_is_not_there(
     assert ada.post(URL, json=chat(model="adaptive")).status_code == 200
 
 
-def test_an_answer_marks_its_citations(client: TestClient) -> None:
-    answer = client.post(URL, json=chat(model="samples:factual", adaptive_rag={"k": 3})).json()
+def test_an_answer_marks_its_citations(reading: TestClient) -> None:
+    answer = reading.post(URL, json=chat(model="samples:factual", adaptive_rag={"k": 3})).json()
     message = answer["choices"][0]["message"]
     [annotation] = message["annotations"]
     citation = annotation["url_citation"]
