@@ -318,6 +318,8 @@ class State(InputState, ProgressFields, AnswerFields, total=False):
 
     # written by classify, part of the keys of the node cache: the settings and the state of the index
     fingerprint: str
+    # written by classify, read by the classify of the thread's next question
+    question_read: str
     # written by classify, read by generate: the reply to a text that asks nothing about the documents
     reply: list[Piece]
     # written by classify: the user's profile from the store, a part of user_context until generate removes it

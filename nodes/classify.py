@@ -100,6 +100,7 @@ def classify(state: State, runtime: Runtime[Context], routes: Collection[str] = 
     return {
         **_FRESH,
         "question": question,
+        "question_read": question,
         "reply": reply,
         "spelt_question": spelt,
         "subject": subject,

@@ -375,6 +375,6 @@ def _question_message(state: State) -> list[Any]:
 
     It is a plain dict, which message streams leave out.
     """
-    if ends_with_question(state.get("messages", [])):
+    if ends_with_question(state.get("messages", []), state["question"]):
         return []
     return [{"role": "user", "content": state["question"]}]

@@ -132,7 +132,7 @@ def cache_policy(step: str) -> CachePolicy[Any]:
                 "settings": state.get("fingerprint", ""),
                 "question": state.get("question", ""),
                 # a question that came as a message is not added to the messages again
-                "is_message": ends_with_question(state.get("messages", [])),
+                "is_message": ends_with_question(state.get("messages", []), state.get("question")),
                 "user_context": state.get("user_context", ""),
                 "profile": state.get("profile", ""),
                 "history": state.get("history", []),

@@ -13,7 +13,7 @@ from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMes
 
 from adaptive_rag.errors import InputError
 from adaptive_rag.query.ellipsis import AUXILIARY, QUESTION_WORD
-from adaptive_rag.state import InputState, Turn
+from adaptive_rag.state import Turn
 from adaptive_rag.text.phrases import is_refusal
 from adaptive_rag.text.sentences import sentence_spans
 from adaptive_rag.text.visible import without_surrogates
@@ -46,25 +46,25 @@ _ABOUT_USER = re.compile(
 _SPEAKER = re.compile(r"^(user|human|assistant|agent|ai|bot)\s*:\s*", re.IGNORECASE | re.MULTILINE)
 
 
-def read_question(state: InputState) -> tuple[str, list[Turn]]:
+def read_question(state: Mapping[str, Any]) -> tuple[str, list[Turn]]:
     """Return the question and the turns before it.
 
     If the conversation ends with the user's message, that message is the question; otherwise it is
-    `question`.
+    `question`. In a thread, a message that was read before and never answered is older than `question`.
 
     Raises:
         InputError: there is no question, or it is too long to be one, or the user's context is no text.
     """
     messages: Sequence[AnyMessage] = state.get("messages", [])
-    question: str
-    if ends_with_question(messages):
+    question, earlier = state.get("question", ""), messages
+    read_before = state.get("question_read")
+    is_newer = question not in ("", read_before) and ends_with_question(messages, read_before)
+    if ends_with_question(messages) and not is_newer:
         question, earlier = str(messages[-1].text), messages[:-1]
-    else:
-        question, earlier = state.get("question", ""), messages
     for name, text in (("question", question), ("user_context", state.get("user_context") or "")):
         if not isinstance(text, str):
             raise InputError(f"{name} = {text!r} is not usable: expected a text.")
-    question = without_surrogates(question).strip()
+    question = _clean(question)
     if not question:
         raise InputError(
             "The question is empty. Pass a text as 'question', or 'messages' that end with the user's."
@@ -77,9 +77,14 @@ def read_question(state: InputState) -> tuple[str, list[Turn]]:
     return question, read_history(state.get("history") or [], earlier)
 
 
-def ends_with_question(messages: Sequence[Any]) -> bool:
-    """Return whether a conversation ends with the user's message, which is then the question."""
-    return bool(messages) and isinstance(messages[-1], HumanMessage)
+def ends_with_question(messages: Sequence[Any], *questions: str | None) -> bool:
+    """Return whether a conversation ends with the user's message, or with one of these questions."""
+    is_users = bool(messages) and isinstance(messages[-1], HumanMessage)
+    return is_users and (not questions or _clean(messages[-1].text) in questions)
+
+
+def _clean(text: str) -> str:
+    return without_surrogates(text).strip()
 
 
 def full_question(state: Mapping[str, Any]) -> str:

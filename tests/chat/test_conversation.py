@@ -10,6 +10,8 @@ import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.store.memory import InMemoryStore
 
+from adaptive_rag import build_graph
+from adaptive_rag.context import Context
 from adaptive_rag.conversation import Threads, check_name, forget_profile, read_profile, write_profile
 from adaptive_rag.errors import ConfigurationError
 from adaptive_rag.runnable import AdaptiveRAG
@@ -43,6 +45,22 @@ def test_every_turn_of_the_thread_reaches_the_follow_up(town):
     assert "2,340 metres long" in second
     assert "And how high is it?" in third
     assert "How long is the sea wall?" in third
+
+
+def test_a_question_is_answered_after_a_message_whose_answer_was_interrupted(town):
+    graph = build_graph().compile(checkpointer=InMemorySaver())
+    context = Context(index=town)
+    graph.invoke(
+        {"messages": [("user", "When was Saltmere founded?")]},
+        THREAD,
+        context=context,
+        interrupt_before=["generate"],
+    )
+    output = graph.invoke({"question": "How long is the sea wall?"}, THREAD, context=context)
+    assert (output["question"], "2,340" in output["answer"]) == ("How long is the sea wall?", True)
+    assert [message.type for message in output["messages"]] == ["human", "human", "ai"]
+    later = graph.invoke({"messages": [("user", "When was Saltmere founded?")]}, THREAD, context=context)
+    assert "1142" in later["answer"]
 
 
 def test_what_opens_a_thread_is_no_follow_up_and_is_not_rewritten(town):

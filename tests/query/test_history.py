@@ -108,6 +108,9 @@ OTHERS = [SystemMessage("Be kind."), ToolMessage("42", tool_call_id="1"), AIMess
         # a new message wins over the question that the thread kept
         ({"question": "an earlier one", "messages": CHAT}, TURNS),
         ({"question": "How long is it?", "messages": CHAT[:2]}, TURNS),
+        # a question wins over a message that was read before and never answered
+        ({"question": "How long is it?", "messages": CHAT[:1], "question_read": "Who are you?"}, TURNS[:1]),
+        ({"question": "an earlier one", "messages": CHAT, "question_read": "an earlier one"}, TURNS),
         # a history that is given wins over the messages
         ({"messages": CHAT, "history": TURNS[:1]}, TURNS[:1]),
     ],
