@@ -26,6 +26,10 @@ _DELIMITERS = ";\t|,"
 # "sep=;", a first line for Excel
 _STATED_DELIMITER = re.compile(r'"?sep=([^"])"?', re.IGNORECASE)
 _QUOTED = re.compile(r'"[^"]*"')
+# A number or date, such as "4.20", "£1,200", "12 %" and "2024-01-01 06:15", and a year.
+_FIGURE = re.compile(r"[^\w]*\d[\d\W]*")
+_YEAR = re.compile(r"(?:19|20)\d\d")
+_DIGITS = re.compile(r"\d+")
 # How many lines to search for titles and blank lines above the column names.
 _MAX_TITLE_ROWS = 12
 # The most levels of nested values: deeper ones can be read here, but not written later with less stack left.
@@ -56,8 +60,9 @@ def load_csv(path: Path, builder: TextBuilder) -> None:
         titles = _count_titles(first)
         if title := "\n".join("".join(cells).strip() for cells in first[:titles] if any(cells)):
             builder.add_record(title, {})
-        header = list(distinct_names(first[titles])) if first else []
-        rows = chain(first[titles + 1 :], rows)
+        below = first[titles:]
+        header = [] if _lacks_names(below) else list(distinct_names(below.pop(0)))
+        rows = chain(below, rows)
         filled = (cells for cells in rows if any(map(str.strip, cells)))
         for row_number, cells in enumerate(filled, start=1):
             names = header + [f"column {index + 1}" for index in range(len(header), len(cells))]
@@ -87,6 +92,24 @@ def _count_titles(rows: Sequence[Sequence[str]]) -> int:
             are_names = filled > 2 and (not any(above) or len(above) == len(cells))
             return index if are_names else 0
     return 0
+
+
+def _lacks_names(rows: Sequence[Sequence[str]]) -> bool:
+    """Return whether the first row is not the names of the columns but a row as the one below it.
+
+    Then its figures and dates have the form of those below. Years, and numbers that count up, may be names.
+    """
+    if len(rows) < 2:
+        return not rows
+    pairs = list(zip(*rows[:2], strict=False))
+    figures = [
+        (cell, below) for cell, below in pairs if _FIGURE.fullmatch(cell) and not _YEAR.fullmatch(cell)
+    ]
+    counted = [int(cell) for cell, _ in figures if cell.isdecimal()]
+    if len(counted) > 1 and counted == list(range(counted[0], counted[0] + len(counted))):
+        return False
+    forms = (tuple(_DIGITS.sub("0", cell) for cell in pair) for pair in figures)
+    return bool(figures) and all(form == below for form, below in forms)
 
 
 def load_jsonl(path: Path, builder: TextBuilder) -> None:

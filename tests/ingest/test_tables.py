@@ -45,6 +45,12 @@ def test_titles_above_the_names_of_columns_are_text(chunks_of, title):
     assert (above["text"], row["text"]) == ("Stock in March", "Item: Hinge\nPrice: 4,20\nShelf: A3")
 
 
+def test_a_first_row_of_data_names_no_column(chunks_of):
+    first, second = chunks_of("t.csv", "2024-01-01,Ann,4.20\n2024-01-02,Ben,12.00\n")
+    assert first["text"] == "column 1: 2024-01-01\ncolumn 2: Ann\ncolumn 3: 4.20"
+    assert second["text"].startswith("column 1: 2024-01-02")
+
+
 CELLS = {
     "a line for Excel": (
         "sep=;\nItem, brass;Price;Stock\nHinge;4,20;12",
@@ -58,6 +64,9 @@ CELLS = {
         "Item;Price, net;Stock, shelf\nHinge;4,20;12",
         "Item: Hinge\nPrice, net: 4,20\nStock, shelf: 12",
     ),
+    "dates as names": ("Item,2024-01-01\nHinge,12\n", "Item: Hinge\n2024-01-01: 12"),
+    "years as names": ("Item,2023,2024\nHinge,1200,1300\n", "Item: Hinge\n2023: 1200\n2024: 1300"),
+    "numbers as names": ("Name,1,2,3\nAnn,5,3,4\n", "Name: Ann\n1: 5\n2: 3\n3: 4"),
     "a blank line above": ("\nItem;Price\nHinge;4,20;12\n", "Item: Hinge\nPrice: 4,20\ncolumn 3: 12"),
     "columns of one name or of none": (",Name,Name\n0,Ann,Bell\n", "column 1: 0\nName: Ann\nName (3): Bell"),
     "a column named like a distinct name": (
