@@ -141,7 +141,9 @@ def _say_row(asked: TableQuestion, row: NamedRow, columns: Sequence[str]) -> str
     if len(table.columns) <= FEW_COLUMNS:
         columns = table.columns
     columns = [*table.name_columns, *columns]
-    cells = [cell for cell in row.cells if cell[0] in columns and cell[0] != table.name_column]
+    cells = [
+        (name, value) for name, value in row.cells if value and name in columns and name != table.name_column
+    ]
     return say_row([("", table.name_of(row)), *cells], "")
 
 

@@ -196,6 +196,8 @@ def question_kind(question: str) -> tuple[str | None, str]:
 
 def read_table_question(question: str, kind: str, measure: str, table: WholeTable) -> TableQuestion | None:
     """Read a question by a table's names and cells; None where one of its words occurs in none of them."""
+    if table.has_bare_names and kind in ("count", "list"):
+        return None
     table = _select_section(question, table)
     without_all, row_terms = _leave_out_row_of_all(table)
     table = table if kind in ("count", "list") else without_all
@@ -205,6 +207,9 @@ def read_table_question(question: str, kind: str, measure: str, table: WholeTabl
     found = find_conditions(question, question_terms - row_terms, table, flags)
     if found is None or found.terms.intersection(map(stem, _SUPERLATIVES)):
         return None
+    name_column = table.columns[0]
+    if name_column in found.cells and not all(row.value(name_column) for row in table.rows):
+        return None  # a row without a name may belong to the one above it
     rows, table_terms = found.rows, row_terms.union(terms(" ".join([*table.columns, table.topic])))
     # A year in a table's name does not say that all of its rows are of that year.
     known = found.terms | {term for term in table_terms if not _YEAR.fullmatch(term)} | _FOR_ROWS
@@ -293,7 +298,7 @@ def _is_total(row: NamedRow, table: WholeTable) -> bool:
 
 
 def _bare_name(row: NamedRow) -> str:
-    return row.cells[0][1].strip(" *:")
+    return row.first_value.strip(" *:")
 
 
 def _leave_out_row_of_all(table: WholeTable) -> tuple[WholeTable, set[str]]:

@@ -20,8 +20,11 @@ from adaptive_rag.deadline import in_time
 from adaptive_rag.source import ListsChunks
 from adaptive_rag.state import Candidate, to_candidate
 from adaptive_rag.text.places import section_at
+from adaptive_rag.text.tables import as_word
 
 _SEPARATOR = re.compile(r"[-_.]")
+# A record with one cell: "Room: Attic"
+_LONE_FIELD = re.compile(r"([^:\n]+): ([^\n]+)")
 # A cell with a word of at least three small letters, unlike "105" or "HC-001"
 _IN_WORDS = re.compile(r"[^\W\d_]*[a-z]{3}")
 # The values of a column that only says yes or no
@@ -53,6 +56,11 @@ class NamedRow(NamedTuple):
         return dict(self.cells).get(column, "")
 
     @property
+    def first_value(self) -> str:
+        """Return the first cell that is not empty."""
+        return next((value for _, value in self.cells if value), "")
+
+    @property
     def headings(self) -> list[str]:
         """Return the headings above the row."""
         return (section_at(self.chunk, self.start) or "").split(" > ")
@@ -64,6 +72,9 @@ class WholeTable:
 
     rows: list[NamedRow]
     title: str = ""  # the first line of the document
+    has_bare_names: bool = (
+        False  # whether rows with only a name were left out: groups, or items without values
+    )
 
     @cached_property
     def columns(self) -> list[str]:
@@ -102,7 +113,7 @@ class WholeTable:
 
     def name_of(self, row: NamedRow) -> str:
         """Return the name of a row."""
-        return row.value(self.name_column) or row.cells[0][1]
+        return row.value(self.name_column) or row.first_value
 
     @cached_property
     def name_columns(self) -> list[str]:
@@ -130,16 +141,31 @@ class WholeTable:
 
 def collect_tables(source: ListsChunks) -> list[WholeTable]:
     """Return a document's tables with several rows; a table is identified by its sheet and first column."""
-    tables, title = dict[tuple[str, ...], dict[int, NamedRow]](), ""
+    tables, title = dict[tuple[str, str], dict[int, NamedRow]](), ""
+    bare_names = set[tuple[str, str]]()
     for chunk in in_time(source.chunks()):
         line = chunk["text"].partition("\n")[0]
         if not chunk["start"] and not ("row" in chunk["metadata"] and ": " in line):
             title = line
         for row in rows_of(to_candidate(chunk, {})):
             key = (str(chunk["metadata"].get("sheet", "")), row.cells[0][0])
-            tables.setdefault(key, {}).setdefault(row.start, row)
-    ordered = ([rows[start] for start in sorted(rows)] for rows in tables.values() if len(rows) > 1)
-    return [WholeTable(rows, title) for rows in ordered]
+            if len(row.cells) > 1 or "row" in chunk["metadata"]:
+                tables.setdefault(key, {}).setdefault(row.start, row)
+            else:
+                bare_names.add(key)
+    _add_nameless(tables)
+    ordered = {key: [rows[start] for start in sorted(rows)] for key, rows in tables.items() if len(rows) > 1}
+    return [WholeTable(rows, title, key in bare_names) for key, rows in ordered.items()]
+
+
+def _add_nameless(tables: dict[tuple[str, str], dict[int, NamedRow]]) -> None:
+    """Add the records without a first cell, which seem to be a table of their own, to their table."""
+    columns = {key: {name for row in rows.values() for name, _ in row.cells} for key, rows in tables.items()}
+    for key, rows in list(tables.items()):
+        wider = (other for other in tables if other[0] == key[0] and columns[key] < columns[other])
+        whole = next(wider, None)
+        if whole and all("row" in row.chunk["metadata"] for row in (*rows.values(), *tables[whole].values())):
+            tables[whole] |= tables.pop(key)
 
 
 def without_retired(tables: Sequence[WholeTable]) -> list[WholeTable]:
@@ -153,10 +179,13 @@ def without_retired(tables: Sequence[WholeTable]) -> list[WholeTable]:
 
 
 def rows_of(passage: Candidate) -> Iterator[NamedRow]:
-    """Yield the table rows of a passage that have a name and another cell."""
+    """Yield the table rows of a passage that have a name, or several other cells."""
     for unit in read_units(passage, []):
-        if len(unit.cells) > 1 and unit.cells[0][0] and unit.cells[0][1]:
+        filled = [value for _, value in unit.cells if value]
+        if unit.cells and unit.cells[0][0] and (unit.cells[0][1] or len(filled) > 1):
             yield NamedRow(unit.cells, passage, unit.start, unit.end)
+    if "row" in passage["metadata"] and (lone := _LONE_FIELD.fullmatch(passage["text"])):
+        yield NamedRow(((as_word(lone[1]), lone[2]),), passage, passage["start"], passage["end"])
 
 
 def column_numbers(rows: Sequence[NamedRow], column: str) -> dict[int, Decimal]:

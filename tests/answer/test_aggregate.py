@@ -176,6 +176,13 @@ DOCUMENTS = {
     },
     "members": {"members.csv": "Member,Fee,Paid\nAnn Lee,20,✓\nJo Marsh,30,?\n"},
     "tickets": {"tickets.csv": f"Ticket,Opened,Status\n{TICKETS}\n"},
+    "gaps": {
+        "rooms.csv": "Room,Booked by\nAttic,Ann Lee\nCellar,\nHall,Jo Marsh\n",
+        "costs.csv": "Area,Work,Cost\nGarden,Seeds,120\n,Tools,80\nHouse,Paint,300\n,Total,500\n",
+        "phones.md": "| Member | Phone |\n|---|---|\n| Ann | 5551 |\n| Bo | – |\n| Cy | 5553 |\n",
+        "budget.md": "| Part | Task | Budget |\n|---|---|---|\n| Roof | Tiles | 90 |\n| | Beams | 70 |\n"
+        "| | Total | 160 |\n",
+    },
     "stock": {"stock.csv": "Item,Price\nPump,£90\nBell,£4\nLamp,£12\nMedian,£12\nAverage,£35.33\n"},
 }
 CRATES = {
@@ -353,6 +360,12 @@ def test_rows_are_named_in_words_and_of_many_columns_what_was_asked_is_shown(tmp
         ("fair", "what is the highest cost?", "Tents: cost 300"),
         ("fair", "how many items are there?", "There are 3 rows"),
         ("kit", "how many items are there?", "There are 4 rows"),
+        # a row counts although it has only a name, or lacks it
+        ("gaps", "how many rooms are there?", "There are 3 rows in rooms.csv: Attic, Cellar, Hall"),
+        ("gaps", "how many members are there?", None),  # "Bo" may be the name of a group
+        ("gaps", "what is the total cost?", "“cost” adds up to 500 over the 3 rows of costs.csv"),
+        ("gaps", "what is the total budget?", "“budget” adds up to 160 over the 2 rows of budget.md"),
+        ("gaps", "what is the total cost in the garden?", None),  # also of the row below?
         # what is counted is not mixed up with what is added up
         ("counted", "what is the total number of nurses?", "2 of the 3 rows of staff.csv have role Nurse"),
         ("counted", "what is the total number of hours?", "“hours” adds up to 78 over the 3 rows"),
