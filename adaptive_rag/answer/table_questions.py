@@ -282,14 +282,23 @@ def _select_section(question: str, table: WholeTable) -> WholeTable:
 
 
 def _is_total(row: NamedRow, table: WholeTable) -> bool:
-    """Return whether a row has a result of the others: "Total", or "Total cost" with their sum."""
+    """Return whether a row has a result of the others: "Total", or "Total cost" with their sum.
+
+    "North | Total" has the sum of the other rows of "North".
+    """
     if _TOTAL_ROW.fullmatch(_bare_name(row)):
         return True
-    if not _NAMES_TOTAL.match(_bare_name(row)):
+    names_total = bool(_NAMES_TOTAL.match(_bare_name(row)))
+    if not names_total and not any(_TOTAL_ROW.fullmatch(value.strip(" *:")) for _, value in row.cells):
         return False
-    in_section = (other for other in table.rows if other.headings == row.headings)
-    others = [other for other in in_section if not _NAMES_TOTAL.match(_bare_name(other))]
-    return len(others) > 1 and any(
+    others = [
+        other
+        for other in table.rows
+        if other is not row
+        and other.headings == row.headings
+        and (not _NAMES_TOTAL.match(_bare_name(other)) if names_total else other.cells[0] == row.cells[0])
+    ]
+    return len(others) > names_total and any(
         number == sum(numbers)
         for column in table.columns
         if (numbers := column_numbers(others, column).values())

@@ -183,6 +183,15 @@ DOCUMENTS = {
         "budget.md": "| Part | Task | Budget |\n|---|---|---|\n| Roof | Tiles | 90 |\n| | Beams | 70 |\n"
         "| | Total | 160 |\n",
     },
+    "sales": {
+        "sales.csv": "Region,Product,Revenue\nNorth,Tea,10\nNorth,Soap,20\nNorth,Total,30\nSouth,Tea,5\n"
+        "South,Total,5\n"
+    },
+    "decimals": {
+        "samples.csv": "Sample,Lead\nA1,0.0012\nB1,0.0030\n",
+        "machines.csv": "Machine,Price\nMill,1.200 €\nSaw,800 €\n",
+        "cables.csv": "Cable,Length\nRed,1.125\nBlue,2.5\nBlack,3\n",
+    },
     "stock": {"stock.csv": "Item,Price\nPump,£90\nBell,£4\nLamp,£12\nMedian,£12\nAverage,£35.33\n"},
 }
 CRATES = {
@@ -360,6 +369,8 @@ def test_rows_are_named_in_words_and_of_many_columns_what_was_asked_is_shown(tmp
         ("fair", "what is the highest cost?", "Tents: cost 300"),
         ("fair", "how many items are there?", "There are 3 rows"),
         ("kit", "how many items are there?", "There are 4 rows"),
+        ("sales", "what is the total revenue?", "“revenue” adds up to 35 over the 3 rows"),
+        ("sales", "what is the highest revenue?", "product Soap, revenue 20"),
         # a row counts although it has only a name, or lacks it
         ("gaps", "how many rooms are there?", "There are 3 rows in rooms.csv: Attic, Cellar, Hall"),
         ("gaps", "how many members are there?", None),  # "Bo" may be the name of a group
