@@ -35,7 +35,12 @@ def _add_up(values: Sequence[Decimal]) -> Decimal:
 
 
 def _mean(values: Sequence[Decimal]) -> Decimal:
-    return (_add_up(values) / len(values)).quantize(Decimal("0.01"))
+    # with at least as many decimals as the values: of 0.0012 and 0.0030, it is 0.0021
+    return (_add_up(values) / len(values)).quantize(min(Decimal("0.01"), *values, key=_exponent))
+
+
+def _exponent(number: Decimal) -> int:
+    return int(number.as_tuple().exponent)
 
 
 @dataclass(frozen=True)

@@ -191,11 +191,16 @@ def rows_of(passage: Candidate) -> Iterator[NamedRow]:
 def column_numbers(rows: Sequence[NamedRow], column: str) -> dict[int, Decimal]:
     """Return the numbers in a column by the index of their row.
 
-    The result is empty if a cell is no number, or if the units differ. Empty cells are left out.
+    The result is empty if a cell is no clear number, or if the units differ. Empty cells are left out.
     """
     matches = {i: match for i, row in enumerate(rows) if (match := NUMBER.fullmatch(row.value(column)))}
     units = {(match["before"].strip("+-−"), match["after"]) for match in matches.values()}
-    if len(units) != 1 or len(matches) < _count_filled(rows, column):
+    numbers = [match["number"] for match in matches.values()]
+    # "1.200" beside "800" may be 1,200; not "0.125" beside "2", nor "1.125" beside "2.5".
+    is_unclear = {len(number.partition(".")[2]) for number in numbers} == {0, 3} and not any(
+        number.startswith("0.") for number in numbers
+    )
+    if len(units) != 1 or is_unclear or len(matches) < _count_filled(rows, column):
         return {}
     return {
         i: (-1 if {"-", "−"} & set(match["before"]) else 1) * Decimal(match["number"].replace(",", ""))

@@ -377,6 +377,10 @@ def test_rows_are_named_in_words_and_of_many_columns_what_was_asked_is_shown(tmp
         ("gaps", "what is the total cost?", "“cost” adds up to 500 over the 3 rows of costs.csv"),
         ("gaps", "what is the total budget?", "“budget” adds up to 160 over the 2 rows of budget.md"),
         ("gaps", "what is the total cost in the garden?", None),  # also of the row below?
+        # decimals are kept, and a point before three digits may separate thousands
+        ("decimals", "what is the average lead?", "is 0.0021:"),
+        ("decimals", "which machine is the most expensive?", None),
+        ("decimals", "which cable is the longest?", "Black: length 3"),
         # what is counted is not mixed up with what is added up
         ("counted", "what is the total number of nurses?", "2 of the 3 rows of staff.csv have role Nurse"),
         ("counted", "what is the total number of hours?", "“hours” adds up to 78 over the 3 rows"),
