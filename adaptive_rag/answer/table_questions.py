@@ -238,15 +238,19 @@ def read_table_question(question: str, kind: str, measure: str, table: WholeTabl
     if KINDS[kind].calculate and not of_cells and not _is_of_counted(question, column):
         # "The total number of nurses" is no sum of their hours.
         return read_table_question(question, "count", measure, table) if kind == "sum" else None
+    if kind in ("most", "least") and _names_other_column(question, column, table):
+        return None
     is_inside = kind == "list" and _is_inside(question, column)
+    # "Which members have a phone?"
+    is_filled = kind == "list" and column != table.columns[0] and bool(_WHICH.match(question.lower()))
     if is_inside:
         rows = [row for row in rows if row.value(column).lower() not in _EMPTY]
-    elif kind not in ("count", "list"):
+    elif is_filled or kind not in ("count", "list"):
         rows = [row for row in rows if row.value(column)]
     has_unit = of_cells and any(with_unit(column, row.value(column))[1].strip("0123456789.,") for row in rows)
     if not rows or has_unit or (_WHAT_IS_IN.match(question.lower()) and not is_inside):
         return None
-    condition = found.text or column * is_inside
+    condition = found.text or column * (is_inside or (is_filled and len(rows) < len(found.rows)))
     more = [name for name in table.columns if asked.intersection(terms(name)).difference(terms(column))]
     is_counted = kind == "count" and column not in found.cells and _names_counted(question, column)
     return TableQuestion(kind, table, column, rows, readable(condition), more, _fit(asked, table), is_counted)
@@ -338,6 +342,15 @@ def _is_result(number: Decimal, others: Sequence[Decimal]) -> bool:
 def _is_inside(question: str, column: str) -> bool:
     """Return whether a question asks for what is in a column: "Which items are in the gift box?"."""
     return bool(re.search(rf"\bin (?:the |an? )?{re.escape(column)}\W*$", question, re.IGNORECASE))
+
+
+def _names_other_column(question: str, column: str, table: WholeTable) -> bool:
+    """Return whether a superlative is part of the name of another column: "What are the last names?"."""
+    asked = set(map(stem, words(question)))
+    return any(
+        name != column and not _SUPERLATIVES.keys().isdisjoint(words(name)) and asked.issuperset(terms(name))
+        for name in table.columns
+    )
 
 
 def _counts_cells(question: str, asked: set[str], table: WholeTable) -> bool:

@@ -192,6 +192,9 @@ DOCUMENTS = {
         "machines.csv": "Machine,Price\nMill,1.200 €\nSaw,800 €\n",
         "cables.csv": "Cable,Length\nRed,1.125\nBlue,2.5\nBlack,3\n",
     },
+    "staff": {
+        "staff.csv": "Member,Last name,Phone,Start date\nAda,Roil,5551,2021-03-01\nBo,Lund,,2022-04-01\n"
+    },
     "stock": {"stock.csv": "Item,Price\nPump,£90\nBell,£4\nLamp,£12\nMedian,£12\nAverage,£35.33\n"},
 }
 CRATES = {
@@ -377,6 +380,9 @@ def test_rows_are_named_in_words_and_of_many_columns_what_was_asked_is_shown(tmp
         ("gaps", "what is the total cost?", "“cost” adds up to 500 over the 3 rows of costs.csv"),
         ("gaps", "what is the total budget?", "“budget” adds up to 160 over the 2 rows of budget.md"),
         ("gaps", "what is the total cost in the garden?", None),  # also of the row below?
+        ("staff", "which members have a phone?", "The one row of staff.csv with phone:\n- Roil: member Ada"),
+        ("staff", "what are the last names?", None),  # not the latest date
+        ("staff", "who has the last start date?", "latest “start date”: Lund"),
         # decimals are kept, and a point before three digits may separate thousands
         ("decimals", "what is the average lead?", "is 0.0021:"),
         ("decimals", "which machine is the most expensive?", None),
