@@ -152,6 +152,8 @@ def test_of_a_question_and_its_answer_only_the_answer_is_quoted():
         ("AI enhances their precision and speed.", True),
         ("In this state, both are known.", True),
         ("There is a second wall behind it.", False),
+        ("The following are not insured: glass, bicycles.", False),
+        ("The following year at 10:30 it closed.", True),
         ("There they met the others at noon.", True),
         ("Itō's lemma is a rule of calculus.", False),
     ],
