@@ -28,11 +28,11 @@ CODE_FENCE = "```"
 # A line of a record: "Owner: Mrs Adair"
 _FIELD = re.compile(r"(?P<name>[^:\n]+): (?P<value>[^\n]+)")
 _FENCE = re.compile(r"^[ \t]*(?:```+|~~~+)[ \t]*(?P<language>[\w+#.-]*)[^\n`]*$", re.MULTILINE)
+# "# Start it", "-- all rows"; not "#include <stdio.h>" or "--rm"
+_COMMENT_MARK = r"[ \t]*(?:(?:#+|--)(?!\S)|//|;)"
 # Lines of code up to a blank line, with the comments above them
-_STANZA = re.compile(
-    r"(?:^[ \t]*(?:#|//|--|;)[^\n]*\n)*(?:^(?![ \t]*(?:#|//|--|;))[^\n]*\S[^\n]*(?:\n|\Z))+", re.M
-)
-_COMMENT = re.compile(r"^[ \t]*(?:#+|//|--|;)[ \t]*")
+_STANZA = re.compile(rf"(?:^{_COMMENT_MARK}[^\n]*\n)*(?:^(?!{_COMMENT_MARK})[^\n]*\S[^\n]*(?:\n|\Z))+", re.M)
+_COMMENT = re.compile(rf"^{_COMMENT_MARK}[ \t]*")
 _ITEM = re.compile(r"(?:[-*+•‣▪◦·–—]|(?P<number>\(?(?:\d{1,3}|[a-z]|[ivx]{1,4}|[A-Z](?=\)))[.)]))\s+")
 _HEADING = re.compile(r"#{1,6}\s+")
 

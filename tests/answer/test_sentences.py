@@ -44,7 +44,7 @@ GOOD = "The wall was built between 1955 and 1958 by the county."
         "```go-html-template",
         "~~~ yaml title=x",
         "[cfg(not(foo))]:",
-        "~~~ .rs\n#![feature(phase)]",
+        "~~~ .rs\n// feature(phase)",
         "Write ``` `True ```/``False``/``None``` for `True`, `False` and `None`.",
     ],
 )
