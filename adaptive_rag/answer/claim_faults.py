@@ -60,7 +60,8 @@ def _is_about(tokens: Sequence[Token], index: int, keys: set[str]) -> bool:
 def _is_reply_or_exception(tokens: Sequence[Token], index: int) -> bool:
     """Return whether a denial denies nothing: "No, you need ...", "Without it ...", "but not on Sundays"."""
     token = tokens[index]
-    if token.raw in ("No", "Not"):
+    following = tokens[index + 1 : index + 2]
+    if token.raw == "Not" or (token.raw == "No" and all(t.clause != token.clause for t in following)):
         return True
     follows_but = index > 0 and tokens[index - 1].word == "but"
     return (token.word == "without" and index == 0) or (token.word == "not" and follows_but)
