@@ -177,7 +177,7 @@ def _lost_hedge(claim: Sequence[Token], sentence: Sequence[Token]) -> str:
     """Describe a word like "usually" before a word of the claim, which the claim leaves out."""
     claim_keys = {token.key for token in claim}
     for i, token in enumerate(sentence):
-        if token.word not in HEDGES:
+        if token.word not in HEDGES or token.is_month:
             continue
         hedged = next((t.key for t in sentence[i + 1 :] if t.is_content), None)
         if hedged in claim_keys:
