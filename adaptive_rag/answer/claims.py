@@ -29,10 +29,12 @@ _CURRENCY = r"[£$€]|\b(?:GBP|USD|EUR)"
 # "£79.90", "EUR 79.90", "$2.5 million", "79.90 €", which are read as "79.90 pounds"; not "$2.5M"
 _PRICE = re.compile(
     rf"(?P<before>{_CURRENCY})\s?(?P<number>\d++(?:[.,]\d++)*+(?!\w)(?:\s(?:thousand|[mbt]r?illion)\b)?)|"
-    rf"(?P<amount>\b\d++(?:[.,]\d++)*+)\s?(?P<after>[£$€])(?!\s?\d)"
+    rf"(?P<amount>(?<![\w.,])\d++(?:[.,]\d++)*+)\s?(?P<after>[£$€])(?!\s?\d)"
 )
 # "6 a.m.", "6am", "6.30 am", "6:30 a.m.", which are read as "6 am" and "6:30 am"
 _CLOCK = re.compile(r"\b(\d{1,2})(?:[.:](\d\d))?\s?([ap])(?:m\b|\.m\.)", re.IGNORECASE)
+# "4.1kg", which is read as "4.1 kg"; not "12a"
+_JOINED = re.compile(r"(?<![\w.,])(\d+(?:[.,]\d+)*)([^\W\d_]+)\b")
 # "3rd", which is read as "3"
 _ORDINAL = re.compile(r"\b(\d+)(?:st|nd|rd|th)\b")
 # Characters that end a clause; a denial does not reach beyond them.
@@ -100,6 +102,7 @@ def read_tokens(text: str) -> list[Token]:
     text = text.replace("’", "'").replace("%", " percent")
     text = _CLOCK.sub(lambda c: f"{c[1]}{(c[2] and ':' + c[2]) or ''} {c[3].lower()}m", text)
     text = _ORDINAL.sub(r"\1", text)
+    text = _JOINED.sub(lambda m: f"{m[1]} {m[2]}" if stem(m[2].lower()) in UNITS else m[0], text)
     text = _PRICE.sub(_price_in_words, text)
     text = _TENS_AND_ONES.sub(lambda two: f"{TENS[two[1].lower()] + ONES[two[2].lower()]}", text)
     tokens: list[Token] = []

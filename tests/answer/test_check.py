@@ -60,7 +60,8 @@ TERMS = (
 )
 FORMS = (
     "The gym is open from 6 am to 10 pm. The gym opened on 3 March 2019. The pool was closed in May 2020. "
-    "The key of a locker costs EUR 450. Towels are included in the price."
+    "The key of a locker costs EUR 450. Towels are included in the price. "
+    "A locker weighs 4.1kg."
 )
 TABLE = (
     "Fee | Amount (euros) | Due\nFull plot | 84 | 1 March\nHalf plot | 46 | 1 March\nShed | 9 | 1 June\n\n"
@@ -135,6 +136,8 @@ RECORDS = "item: Brass hinge\nprice: 4.20\nstock: 120\n\nitem: Steel hinge\npric
         (FORMS, "The pool was closed in 2020.", ""),
         (FORMS, "The key of a locker costs 450 €.", ""),
         (FORMS, "The key of a locker costs $450.", "dollar"),
+        (FORMS, "A locker weighs 4.1 kilograms.", ""),
+        (FORMS, "A locker weighs 4.1km.", "kilometre"),
         (FORMS, "No towels are included in the price.", "deny"),
         (PASSAGE, "No dogs are allowed on the beach.", ""),
         # a cell, a field and a part of a sentence hold for what they stand beside
