@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
 from functools import cached_property
-from itertools import takewhile
+from itertools import groupby, takewhile
 from pathlib import PurePath
+from textwrap import shorten
 from typing import NamedTuple
 
 from adaptive_rag.answer.quotes import readable
@@ -18,13 +19,11 @@ from adaptive_rag.answer.units import read_units
 from adaptive_rag.answer.validity import is_retired
 from adaptive_rag.deadline import in_time
 from adaptive_rag.source import ListsChunks
-from adaptive_rag.state import Candidate, to_candidate
+from adaptive_rag.state import Candidate, Chunk, to_candidate
 from adaptive_rag.text.places import section_at
-from adaptive_rag.text.tables import as_word
+from adaptive_rag.text.tables import name_cells
 
 _SEPARATOR = re.compile(r"[-_.]")
-# A record with one cell: "Room: Attic"
-_LONE_FIELD = re.compile(r"([^:\n]+): ([^\n]+)")
 # A cell with a word of at least three small letters, unlike "105" or "HC-001"
 _IN_WORDS = re.compile(r"[^\W\d_]*[a-z]{3}")
 # The values of a column that only says yes or no
@@ -40,6 +39,8 @@ _LINE_ABOVE = "table"
 _ARCHIVE = re.compile(r"\barchive\b", re.IGNORECASE)
 # Maximum number of texts that describe a row whose name is a number or a date.
 TEXTS = 4
+# Maximum number of characters of a cell that is shown, such as the description of a ticket.
+LONGEST_CELL = 200
 _DATE_FORMATS = "%Y-%m-%d", "%d %B %Y", "%d %b %Y", "%B %d, %Y", "%d.%m.%Y", "%Y-%m-%d %H:%M:%S"
 
 
@@ -143,11 +144,13 @@ def collect_tables(source: ListsChunks) -> list[WholeTable]:
     """Return a document's tables with several rows; a table is identified by its sheet and first column."""
     tables, title = dict[tuple[str, str], dict[int, NamedRow]](), ""
     bare_names = set[tuple[str, str]]()
-    for chunk in in_time(source.chunks()):
+    chunks = sorted(in_time(source.chunks()), key=lambda chunk: chunk["start"])
+    for _, group in groupby(chunks, key=_record_key):
+        chunk, *others = group
         line = chunk["text"].partition("\n")[0]
         if not chunk["start"] and not ("row" in chunk["metadata"] and ": " in line):
             title = line
-        for row in rows_of(to_candidate(chunk, {})):
+        for row in rows_of(to_candidate(chunk, {}), others):
             key = (str(chunk["metadata"].get("sheet", "")), row.cells[0][0])
             if len(row.cells) > 1 or "row" in chunk["metadata"]:
                 tables.setdefault(key, {}).setdefault(row.start, row)
@@ -178,14 +181,46 @@ def without_retired(tables: Sequence[WholeTable]) -> list[WholeTable]:
     ]
 
 
-def rows_of(passage: Candidate) -> Iterator[NamedRow]:
-    """Yield the table rows of a passage that have a name, or several other cells."""
+def _record_key(chunk: Chunk) -> tuple[str, object]:
+    """Return what the chunks of a record have in common, if it is too long for one."""
+    return str(chunk["metadata"].get("sheet", "")), chunk["metadata"].get("row", chunk["id"])
+
+
+def rows_of(passage: Candidate, others: Sequence[Chunk] = ()) -> Iterator[NamedRow]:
+    """Yield the table rows of a passage that have a name, or several other cells.
+
+    If the passage begins a record, `others` are the further chunks of the record.
+    """
+    if "row" in passage["metadata"]:
+        yield from _read_record(passage, others)
+        return
     for unit in read_units(passage, []):
         filled = [value for _, value in unit.cells if value]
         if unit.cells and unit.cells[0][0] and (unit.cells[0][1] or len(filled) > 1):
             yield NamedRow(unit.cells, passage, unit.start, unit.end)
-    if "row" in passage["metadata"] and (lone := _LONE_FIELD.fullmatch(passage["text"])):
-        yield NamedRow(((as_word(lone[1]), lone[2]),), passage, passage["start"], passage["end"])
+
+
+def _read_record(passage: Candidate, others: Sequence[Chunk]) -> Iterator[NamedRow]:
+    """Yield the row of a record: lines of "column: value", where a value may continue on further lines."""
+    text, end = passage["text"], passage["end"]
+    for chunk in others:
+        gap = "\n" if chunk["start"] > end else ""
+        text, end = text + gap + chunk["text"][max(0, end - chunk["start"]) :], chunk["end"]
+    fields = list[tuple[str, str]]()
+    for line in text.split("\n"):
+        name, colon, value = line.partition(": ")
+        if colon:
+            fields.append((name, value))
+        elif fields:
+            fields[-1] = (fields[-1][0], f"{fields[-1][1]} {line}")
+    if passage["metadata"].get("kind") == "qa" or not fields or not text.startswith(f"{fields[0][0]}: "):
+        return
+    name, value = fields[-1]
+    if len(fields) > 2 and name.startswith("Sheet") and value == passage["metadata"].get("sheet"):
+        fields.pop()  # the citation names it
+    values = tuple(shorten(value, LONGEST_CELL, placeholder=" …") for _, value in fields)
+    cells = name_cells(values, tuple(name for name, _ in fields))
+    yield NamedRow(tuple(cells), passage, passage["start"], passage["end"])
 
 
 def column_numbers(rows: Sequence[NamedRow], column: str) -> dict[int, Decimal]:

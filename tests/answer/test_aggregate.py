@@ -183,6 +183,10 @@ DOCUMENTS = {
         "budget.md": "| Part | Task | Budget |\n|---|---|---|\n| Roof | Tiles | 90 |\n| | Beams | 70 |\n"
         "| | Total | 160 |\n",
     },
+    "long": {
+        "jobs.csv": f"Job,Report,Hours\nJ-1,{80 * 'It leaks. '},4\nJ-2,{800 * 'It is loud. '},9\n"
+        'J-3,"Seen on Monday.\nDone.",2\n'
+    },
     "sales": {
         "sales.csv": "Region,Product,Revenue\nNorth,Tea,10\nNorth,Soap,20\nNorth,Total,30\nSouth,Tea,5\n"
         "South,Total,5\n"
@@ -383,6 +387,9 @@ def test_rows_are_named_in_words_and_of_many_columns_what_was_asked_is_shown(tmp
         ("staff", "which members have a phone?", "The one row of staff.csv with phone:\n- Roil: member Ada"),
         ("staff", "what are the last names?", None),  # not the latest date
         ("staff", "who has the last start date?", "latest “start date”: Lund"),
+        # a record may be longer than a chunk, and its cells may have several lines
+        ("long", "how many jobs are there?", "There are 3 rows in jobs.csv"),
+        ("long", "what is the total number of hours?", "“hours” adds up to 15 over the 3 rows"),
         # decimals are kept, and a point before three digits may separate thousands
         ("decimals", "what is the average lead?", "is 0.0021:"),
         ("decimals", "which machine is the most expensive?", None),
