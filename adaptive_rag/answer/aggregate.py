@@ -102,8 +102,7 @@ def _calculate(asked: TableQuestion) -> _Result | None:
     rows = [asked.rows[i] for i in values]
     example = NUMBER.fullmatch(rows[0].value(asked.column))
     assert example is not None  # `column_numbers` matched it
-    blank = " " if example["after"].isalpha() else ""
-    written = f"{example['before'].strip('+-−')}{number:,}{blank}{example['after']}"
+    written = f"{example['before'].strip('+-−')}{number:,}{example.string[example.end('number') :]}"
     column, figure = with_unit(asked.column, written)
     cells = [(row, with_unit(asked.column, row.value(asked.column))[1]) for row in rows]
     named = [(row, f"{asked.table.name_of(row)} {cell}") for row, cell in cells]

@@ -393,6 +393,7 @@ def test_rows_are_named_in_words_and_of_many_columns_what_was_asked_is_shown(tmp
         # decimals are kept, and a point before three digits may separate thousands
         ("decimals", "what is the average lead?", "is 0.0021:"),
         ("decimals", "which machine is the most expensive?", None),
+        ("decimals", "what is the total price of the mill?", "adds up to 1.200 € over"),
         ("decimals", "which cable is the longest?", "Black: length 3"),
         # what is counted is not mixed up with what is added up
         ("counted", "what is the total number of nurses?", "2 of the 3 rows of staff.csv have role Nurse"),
