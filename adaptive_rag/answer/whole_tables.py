@@ -34,6 +34,7 @@ NUMBER = re.compile(
     r"(?P<before>[£$€¥+−-]{0,2}) ?(?P<number>\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?) ?"
     r"(?P<after>[^\W\d_]{0,12}|[%°£€])"
 )
+_NO_VALUE = frozenset("n/a n.a. na - – — --- … ...".split())
 # The column that Excel's loader makes of a line above a table
 _LINE_ABOVE = "table"
 _ARCHIVE = re.compile(r"\barchive\b", re.IGNORECASE)
@@ -53,8 +54,9 @@ class NamedRow(NamedTuple):
     end: int
 
     def value(self, column: str) -> str:
-        """Return the cell in a column; "" where it is empty."""
-        return dict(self.cells).get(column, "")
+        """Return the cell in a column; "" where it is empty or says so: "n/a"."""
+        cell = dict(self.cells).get(column, "")
+        return "" if cell.lower() in _NO_VALUE else cell
 
     @property
     def first_value(self) -> str:

@@ -177,6 +177,7 @@ DOCUMENTS = {
     "members": {"members.csv": "Member,Fee,Paid\nAnn Lee,20,✓\nJo Marsh,30,?\n"},
     "tickets": {"tickets.csv": f"Ticket,Opened,Status\n{TICKETS}\n"},
     "gaps": {
+        "plans.csv": "Plan,Fee\nBasic,£5\nPlus,£8\nPro,n/a\n",
         "rooms.csv": "Room,Booked by\nAttic,Ann Lee\nCellar,\nHall,Jo Marsh\n",
         "costs.csv": "Area,Work,Cost\nGarden,Seeds,120\n,Tools,80\nHouse,Paint,300\n,Total,500\n",
         "phones.md": "| Member | Phone |\n|---|---|\n| Ann | 5551 |\n| Bo | – |\n| Cy | 5553 |\n",
@@ -379,6 +380,7 @@ def test_rows_are_named_in_words_and_of_many_columns_what_was_asked_is_shown(tmp
         ("sales", "what is the total revenue?", "“revenue” adds up to 35 over the 3 rows"),
         ("sales", "what is the highest revenue?", "product Soap, revenue 20"),
         # a row counts although it has only a name, or lacks it
+        ("gaps", "what is the highest fee?", "Of the 2 rows of plans.csv, this has the highest “fee”: Plus"),
         ("gaps", "how many rooms are there?", "There are 3 rows in rooms.csv: Attic, Cellar, Hall"),
         ("gaps", "how many members are there?", None),  # "Bo" may be the name of a group
         ("gaps", "what is the total cost?", "“cost” adds up to 500 over the 3 rows of costs.csv"),
