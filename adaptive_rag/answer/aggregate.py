@@ -102,8 +102,7 @@ def _calculate(asked: TableQuestion) -> _Result | None:
     rows = [asked.rows[i] for i in values]
     example = NUMBER.fullmatch(rows[0].value(asked.column))
     assert example is not None  # `column_numbers` matched it
-    blank = " " if example["after"].isalpha() else ""
-    written = f"{example['before'].strip('+-−')}{number:,}{blank}{example['after']}"
+    written = f"{example['before'].strip('+-−')}{number:,}{example.string[example.end('number') :]}"
     column, figure = with_unit(asked.column, written)
     cells = [(row, with_unit(asked.column, row.value(asked.column))[1]) for row in rows]
     named = [(row, f"{asked.table.name_of(row)} {cell}") for row, cell in cells]
@@ -141,7 +140,9 @@ def _say_row(asked: TableQuestion, row: NamedRow, columns: Sequence[str]) -> str
     if len(table.columns) <= FEW_COLUMNS:
         columns = table.columns
     columns = [*table.name_columns, *columns]
-    cells = [cell for cell in row.cells if cell[0] in columns and cell[0] != table.name_column]
+    cells = [
+        (name, value) for name, value in row.cells if value and name in columns and name != table.name_column
+    ]
     return say_row([("", table.name_of(row)), *cells], "")
 
 

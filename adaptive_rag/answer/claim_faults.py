@@ -60,7 +60,8 @@ def _is_about(tokens: Sequence[Token], index: int, keys: set[str]) -> bool:
 def _is_reply_or_exception(tokens: Sequence[Token], index: int) -> bool:
     """Return whether a denial denies nothing: "No, you need ...", "Without it ...", "but not on Sundays"."""
     token = tokens[index]
-    if token.raw in ("No", "Not"):
+    following = tokens[index + 1 : index + 2]
+    if token.raw == "Not" or (token.raw == "No" and all(t.clause != token.clause for t in following)):
         return True
     follows_but = index > 0 and tokens[index - 1].word == "but"
     return (token.word == "without" and index == 0) or (token.word == "not" and follows_but)
@@ -176,7 +177,7 @@ def _lost_hedge(claim: Sequence[Token], sentence: Sequence[Token]) -> str:
     """Describe a word like "usually" before a word of the claim, which the claim leaves out."""
     claim_keys = {token.key for token in claim}
     for i, token in enumerate(sentence):
-        if token.word not in HEDGES:
+        if token.word not in HEDGES or token.is_month:
             continue
         hedged = next((t.key for t in sentence[i + 1 :] if t.is_content), None)
         if hedged in claim_keys:

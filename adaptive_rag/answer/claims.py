@@ -12,7 +12,7 @@ from itertools import pairwise, takewhile
 from adaptive_rag.answer.contributions import Contributions
 from adaptive_rag.answer.passages import text_at
 from adaptive_rag.answer.rows import Cell
-from adaptive_rag.answer.word_lists import DENIALS, NUMBER_NAMES, ONES, REPORTING, TENS, UNITS
+from adaptive_rag.answer.word_lists import DENIALS, MONTHS, NUMBER_NAMES, ONES, REPORTING, TENS, UNITS
 from adaptive_rag.source import Sentences
 from adaptive_rag.state import Candidate
 from adaptive_rag.text.tables import find_tables, name_cells
@@ -23,11 +23,20 @@ _TOKEN = re.compile(r"\d+(?:[.,:]\d+)*(?![\w])|[^\W_]+(?:['’][^\W_]+)*")
 NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
 _DECIMAL = re.compile(r"\d+(?:[.:]\d+)?")
 _TENS_AND_ONES = re.compile(rf"\b({'|'.join(TENS)})-({'|'.join(ONES)})\b", re.IGNORECASE)
-# "£79.90", "$2.5 million", which are read as "79.90 pounds"; not "$2.5M"
-_PRICE = re.compile(r"([£$€])\s?(\d++(?:[.,]\d++)*+(?!\w)(?:\s(?:thousand|[mbt]r?illion)\b)?)", re.IGNORECASE)
-# "6.30 am", "6:30am", "6.30 a.m.", which are all read as "6:30 am"
-_CLOCK = re.compile(r"\b(\d{1,2})[.:](\d\d)\s?([ap])(?:m\b|\.m\.)", re.IGNORECASE)
 _CURRENCIES = {"£": "pounds", "$": "dollars", "€": "euros"}
+_CURRENCIES |= {"GBP": "pounds", "USD": "dollars", "EUR": "euros"}
+_CURRENCY = r"[£$€]|\b(?:GBP|USD|EUR)"
+# "£79.90", "EUR 79.90", "$2.5 million", "79.90 €", which are read as "79.90 pounds"; not "$2.5M"
+_PRICE = re.compile(
+    rf"(?P<before>{_CURRENCY})\s?(?P<number>\d++(?:[.,]\d++)*+(?!\w)(?:\s(?:thousand|[mbt]r?illion)\b)?)|"
+    rf"(?P<amount>(?<![\w.,])\d++(?:[.,]\d++)*+)\s?(?P<after>[£$€])(?!\s?\d)"
+)
+# "6 a.m.", "6am", "6.30 am", "6:30 a.m.", which are read as "6 am" and "6:30 am"
+_CLOCK = re.compile(r"\b(\d{1,2})(?:[.:](\d\d))?\s?([ap])(?:m\b|\.m\.)", re.IGNORECASE)
+# "4.1kg", which is read as "4.1 kg"; not "12a"
+_JOINED = re.compile(r"(?<![\w.,])(\d+(?:[.,]\d+)*)([^\W\d_]+)\b")
+# "3rd", which is read as "3"
+_ORDINAL = re.compile(r"\b(\d+)(?:st|nd|rd|th)\b")
 # Characters that end a clause; a denial does not reach beyond them.
 _CLAUSE_END = re.compile(r"[.;:,()!?|\n]")
 # A line of a record: "stock: 7"
@@ -66,10 +75,15 @@ class Token:
         """Return whether it is a word like "not", "without" or "doesn't"."""
         return self.word in DENIALS or self.word.endswith("n't")
 
+    @property
+    def is_month(self) -> bool:
+        """Return whether it is a month: "May" inside a sentence, not "may"."""
+        return self.is_capitalised and not self.is_first and self.word in MONTHS
+
     @cached_property
     def is_content(self) -> bool:
         """Return whether it is a content word or a number."""
-        is_stop_word = bool({self.word, self.word.partition("'")[0]} & STOP_WORDS)
+        is_stop_word = bool({self.word, self.word.partition("'")[0]} & STOP_WORDS) and not self.is_month
         return self.is_number or not (self.is_denial or is_stop_word)
 
     @property
@@ -86,8 +100,10 @@ class Token:
 def read_tokens(text: str) -> list[Token]:
     """Split a text into words and numbers."""
     text = text.replace("’", "'").replace("%", " percent")
-    text = _CLOCK.sub(r"\1:\2 \3m", text)
-    text = _PRICE.sub(lambda price: f" {price[2]} {_CURRENCIES[price[1]]}", text)
+    text = _CLOCK.sub(lambda c: f"{c[1]}{(c[2] and ':' + c[2]) or ''} {c[3].lower()}m", text)
+    text = _ORDINAL.sub(r"\1", text)
+    text = _JOINED.sub(lambda m: f"{m[1]} {m[2]}" if stem(m[2].lower()) in UNITS else m[0], text)
+    text = _PRICE.sub(_price_in_words, text)
     text = _TENS_AND_ONES.sub(lambda two: f"{TENS[two[1].lower()] + ONES[two[2].lower()]}", text)
     tokens: list[Token] = []
     clause = last = 0
@@ -101,6 +117,10 @@ def read_tokens(text: str) -> list[Token]:
             Token(raw, value or stem(raw.lower()), clause, value is not None, not tokens or ":" in between)
         )
     return tokens
+
+
+def _price_in_words(price: re.Match[str]) -> str:
+    return f" {price['number'] or price['amount']} {_CURRENCIES[price['before'] or price['after']]} "
 
 
 def _number_value(raw: str) -> str | None:

@@ -90,12 +90,13 @@ def _rate_quotes(request: AnswerRequest) -> float:
 
 
 def _shares_a_word(request: AnswerRequest) -> bool:
-    """Return whether any sentence shares a content word with the question; "|" and "why" have none.
+    """Return whether the passages share a content word with the question; "|" and "why" have none.
 
     The reader was trained on real questions, and is overconfident on all other input.
     """
     question_terms = set(terms(request.question_for_reader))
-    return any(not question_terms.isdisjoint(terms(s.text)) for s in request.scored.sentences)
+    read = (f"{document['text']} {document['section'] or ''}" for document in request.documents)
+    return any(not question_terms.isdisjoint(terms(text)) for text in read)
 
 
 def nearest_quote(request: AnswerRequest) -> tuple[str, Citation] | None:

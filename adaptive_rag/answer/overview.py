@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -28,6 +29,8 @@ DEEPEST, MOST_CHUNKS = 6, 5_000
 SECTION_SENTENCES = 4
 # Maximum number of documents in an overview of all, and of sections of each.
 DOCUMENTS, SECTIONS_OF_EACH = 12, 2
+# "3 " and "4.2. " before the words of a heading
+_NUMBERING = re.compile(r"\A\d+(?:\.\d+)*\.?\s+")
 # Minimum quality of a sentence that represents its section.
 READABLE = 0.6
 
@@ -83,7 +86,8 @@ def tell_section(heading: str, passages: Sequence[Candidate], source: ChunkSourc
     heading_terms = terms(heading)
     for passage in passages:
         for start, section, _ in outline_of([passage]):
-            if not section or terms(section.rpartition(" > ")[2]) != heading_terms:
+            title = (section or "").rpartition(" > ")[2]
+            if not title or heading_terms not in (terms(title), terms(_NUMBERING.sub("", title))):
                 continue
             below = [
                 Quote(sentence.text, passage, sentence.start, sentence.end)

@@ -52,13 +52,15 @@ _BEFORE_REFERENCE = frozenset("in of by see cf from and or to with at eq ref ref
 _UNFINISHED = re.compile(r"```|~~~|\[[^\n]*\]:$")
 _DOCSTRING = '"""'
 _ANSWER_LABEL = re.compile(r"^(?:A|Answer)\s*:\s*", re.I)
-# The beginning of a sentence that refers to the one before: "It was closed.", "For this"; not "There is"
+# The beginning of a sentence that refers to the one before: "It was closed.", "For this"; not "There is",
+# "The following are closed: ..."
 _REFERS_BACK = re.compile(
     r"^[\"“‘(]?(?:it|its|this|that|these|those|they|their|he|his|she|her|such|both|another|others|here|"
     r"there(?! (?:is|are|was|were|used|had|has|have|will|can|may)\b)|then|thus|hence|therefore|however|"
     r"moreover|furthermore|nevertheless|also|but|yet|so|and|or|as a result|for (?:example|instance)|"
-    r"the (?:latter|former|same|second|others?|following)|(?:all|some|most|each|one|among) (?:of )?these|"
-    r"(?:all|most|part) of (?:this|it|them)|in addition|additionally|consequently|conversely|"
+    r"the (?:latter|former|same|second|others?|following(?![^:]*:(?!\d)))|"
+    r"(?:all|some|most|each|one|among) (?:of )?these|(?:all|most|part) of (?:this|it|them)|"
+    r"in addition|additionally|consequently|conversely|"
     r"(?:for|in|by|of|to|with|from) (?:this|these|that|those|it|him|her|them)|on the other hand|"
     r"according to (?:him|her|them))\b",
     re.IGNORECASE,

@@ -35,7 +35,12 @@ def _add_up(values: Sequence[Decimal]) -> Decimal:
 
 
 def _mean(values: Sequence[Decimal]) -> Decimal:
-    return (_add_up(values) / len(values)).quantize(Decimal("0.01"))
+    # with at least as many decimals as the values: of 0.0012 and 0.0030, it is 0.0021
+    return (_add_up(values) / len(values)).quantize(min(Decimal("0.01"), *values, key=_exponent))
+
+
+def _exponent(number: Decimal) -> int:
+    return int(number.as_tuple().exponent)
 
 
 @dataclass(frozen=True)
@@ -196,6 +201,8 @@ def question_kind(question: str) -> tuple[str | None, str]:
 
 def read_table_question(question: str, kind: str, measure: str, table: WholeTable) -> TableQuestion | None:
     """Read a question by a table's names and cells; None where one of its words occurs in none of them."""
+    if table.has_bare_names and kind in ("count", "list"):
+        return None
     table = _select_section(question, table)
     without_all, row_terms = _leave_out_row_of_all(table)
     table = table if kind in ("count", "list") else without_all
@@ -205,6 +212,9 @@ def read_table_question(question: str, kind: str, measure: str, table: WholeTabl
     found = find_conditions(question, question_terms - row_terms, table, flags)
     if found is None or found.terms.intersection(map(stem, _SUPERLATIVES)):
         return None
+    name_column = table.columns[0]
+    if name_column in found.cells and not all(row.value(name_column) for row in table.rows):
+        return None  # a row without a name may belong to the one above it
     rows, table_terms = found.rows, row_terms.union(terms(" ".join([*table.columns, table.topic])))
     # A year in a table's name does not say that all of its rows are of that year.
     known = found.terms | {term for term in table_terms if not _YEAR.fullmatch(term)} | _FOR_ROWS
@@ -228,15 +238,19 @@ def read_table_question(question: str, kind: str, measure: str, table: WholeTabl
     if KINDS[kind].calculate and not of_cells and not _is_of_counted(question, column):
         # "The total number of nurses" is no sum of their hours.
         return read_table_question(question, "count", measure, table) if kind == "sum" else None
+    if kind in ("most", "least") and _names_other_column(question, column, table):
+        return None
     is_inside = kind == "list" and _is_inside(question, column)
+    # "Which members have a phone?"
+    is_filled = kind == "list" and column != table.columns[0] and bool(_WHICH.match(question.lower()))
     if is_inside:
         rows = [row for row in rows if row.value(column).lower() not in _EMPTY]
-    elif kind not in ("count", "list"):
+    elif is_filled or kind not in ("count", "list"):
         rows = [row for row in rows if row.value(column)]
     has_unit = of_cells and any(with_unit(column, row.value(column))[1].strip("0123456789.,") for row in rows)
     if not rows or has_unit or (_WHAT_IS_IN.match(question.lower()) and not is_inside):
         return None
-    condition = found.text or column * is_inside
+    condition = found.text or column * (is_inside or (is_filled and len(rows) < len(found.rows)))
     more = [name for name in table.columns if asked.intersection(terms(name)).difference(terms(column))]
     is_counted = kind == "count" and column not in found.cells and _names_counted(question, column)
     return TableQuestion(kind, table, column, rows, readable(condition), more, _fit(asked, table), is_counted)
@@ -277,14 +291,23 @@ def _select_section(question: str, table: WholeTable) -> WholeTable:
 
 
 def _is_total(row: NamedRow, table: WholeTable) -> bool:
-    """Return whether a row has a result of the others: "Total", or "Total cost" with their sum."""
+    """Return whether a row has a result of the others: "Total", or "Total cost" with their sum.
+
+    "North | Total" has the sum of the other rows of "North".
+    """
     if _TOTAL_ROW.fullmatch(_bare_name(row)):
         return True
-    if not _NAMES_TOTAL.match(_bare_name(row)):
+    names_total = bool(_NAMES_TOTAL.match(_bare_name(row)))
+    if not names_total and not any(_TOTAL_ROW.fullmatch(value.strip(" *:")) for _, value in row.cells):
         return False
-    in_section = (other for other in table.rows if other.headings == row.headings)
-    others = [other for other in in_section if not _NAMES_TOTAL.match(_bare_name(other))]
-    return len(others) > 1 and any(
+    others = [
+        other
+        for other in table.rows
+        if other is not row
+        and other.headings == row.headings
+        and (not _NAMES_TOTAL.match(_bare_name(other)) if names_total else other.cells[0] == row.cells[0])
+    ]
+    return len(others) > names_total and any(
         number == sum(numbers)
         for column in table.columns
         if (numbers := column_numbers(others, column).values())
@@ -293,7 +316,7 @@ def _is_total(row: NamedRow, table: WholeTable) -> bool:
 
 
 def _bare_name(row: NamedRow) -> str:
-    return row.cells[0][1].strip(" *:")
+    return row.first_value.strip(" *:")
 
 
 def _leave_out_row_of_all(table: WholeTable) -> tuple[WholeTable, set[str]]:
@@ -319,6 +342,15 @@ def _is_result(number: Decimal, others: Sequence[Decimal]) -> bool:
 def _is_inside(question: str, column: str) -> bool:
     """Return whether a question asks for what is in a column: "Which items are in the gift box?"."""
     return bool(re.search(rf"\bin (?:the |an? )?{re.escape(column)}\W*$", question, re.IGNORECASE))
+
+
+def _names_other_column(question: str, column: str, table: WholeTable) -> bool:
+    """Return whether a superlative is part of the name of another column: "What are the last names?"."""
+    asked = set(map(stem, words(question)))
+    return any(
+        name != column and not _SUPERLATIVES.keys().isdisjoint(words(name)) and asked.issuperset(terms(name))
+        for name in table.columns
+    )
 
 
 def _counts_cells(question: str, asked: set[str], table: WholeTable) -> bool:

@@ -28,11 +28,9 @@ CODE_FENCE = "```"
 # A line of a record: "Owner: Mrs Adair"
 _FIELD = re.compile(r"(?P<name>[^:\n]+): (?P<value>[^\n]+)")
 _FENCE = re.compile(r"^[ \t]*(?:```+|~~~+)[ \t]*(?P<language>[\w+#.-]*)[^\n`]*$", re.MULTILINE)
-# Lines of code up to a blank line, with the comments above them
-_STANZA = re.compile(
-    r"(?:^[ \t]*(?:#|//|--|;)[^\n]*\n)*(?:^(?![ \t]*(?:#|//|--|;))[^\n]*\S[^\n]*(?:\n|\Z))+", re.M
-)
-_COMMENT = re.compile(r"^[ \t]*(?:#+|//|--|;)[ \t]*")
+# "# Start it", "-- all rows"; not "#include <stdio.h>" or "--rm"
+_COMMENT_MARK = r"(?:(?:#+|--)(?!\S)|//|;)"
+_INDENT = re.compile(r"^[ \t]*(?=\S)", re.MULTILINE)
 _ITEM = re.compile(r"(?:[-*+•‣▪◦·–—]|(?P<number>\(?(?:\d{1,3}|[a-z]|[ivx]{1,4}|[A-Z](?=\)))[.)]))\s+")
 _HEADING = re.compile(r"#{1,6}\s+")
 
@@ -126,13 +124,20 @@ def _read_code(passage: Candidate, spans: list[tuple[int, int]]) -> Iterator[Uni
     for start, end in _find_code_blocks(text):
         lead_in = _lead_in(text, start, spans)
         heading = _heading_above(passage, start, spans)
-        for stanza in _STANZA.finditer(text, start, end):
+        # A comment inside a loop does not begin another piece of code.
+        comment = re.compile(min(_INDENT.findall(text, start, end), key=len, default="") + _COMMENT_MARK)
+        for stanza in _stanza(comment.pattern).finditer(text, start, end):
             lines = [line for line in stanza[0].split("\n") if line.strip()]
-            comments = [_COMMENT.sub("", line) for line in lines if _COMMENT.match(line)]
-            code = [line.rstrip() for line in lines if not _COMMENT.match(line)]
+            comments = [comment.sub("", line, count=1).strip() for line in lines if comment.match(line)]
+            code = [line.rstrip() for line in lines if not comment.match(line)]
             if code and stanza.end() - stanza.start() <= LONGEST_PIECE:
                 shown = _format_code(code, " ".join(comments) or lead_in, heading)
                 yield Unit(*_trim(text, *stanza.span()), shown)
+
+
+def _stanza(comment: str) -> re.Pattern[str]:
+    """Return the pattern of lines of code up to a blank line, with the comments above them."""
+    return re.compile(rf"(?:^{comment}[^\n]*\n)*(?:^(?!{comment})[^\n]*\S[^\n]*(?:\n|\Z))+", re.MULTILINE)
 
 
 def _format_code(code: list[str], introduction: str, heading: str) -> str:

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
 from functools import cached_property
-from itertools import takewhile
+from itertools import groupby, takewhile
 from pathlib import PurePath
+from textwrap import shorten
 from typing import NamedTuple
 
 from adaptive_rag.answer.quotes import readable
@@ -18,8 +19,9 @@ from adaptive_rag.answer.units import read_units
 from adaptive_rag.answer.validity import is_retired
 from adaptive_rag.deadline import in_time
 from adaptive_rag.source import ListsChunks
-from adaptive_rag.state import Candidate, to_candidate
+from adaptive_rag.state import Candidate, Chunk, to_candidate
 from adaptive_rag.text.places import section_at
+from adaptive_rag.text.tables import name_cells
 
 _SEPARATOR = re.compile(r"[-_.]")
 # A cell with a word of at least three small letters, unlike "105" or "HC-001"
@@ -32,11 +34,14 @@ NUMBER = re.compile(
     r"(?P<before>[£$€¥+−-]{0,2}) ?(?P<number>\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?) ?"
     r"(?P<after>[^\W\d_]{0,12}|[%°£€])"
 )
+_NO_VALUE = frozenset("n/a n.a. na - – — --- … ...".split())
 # The column that Excel's loader makes of a line above a table
 _LINE_ABOVE = "table"
 _ARCHIVE = re.compile(r"\barchive\b", re.IGNORECASE)
 # Maximum number of texts that describe a row whose name is a number or a date.
 TEXTS = 4
+# Maximum number of characters of a cell that is shown, such as the description of a ticket.
+LONGEST_CELL = 200
 _DATE_FORMATS = "%Y-%m-%d", "%d %B %Y", "%d %b %Y", "%B %d, %Y", "%d.%m.%Y", "%Y-%m-%d %H:%M:%S"
 
 
@@ -49,8 +54,14 @@ class NamedRow(NamedTuple):
     end: int
 
     def value(self, column: str) -> str:
-        """Return the cell in a column; "" where it is empty."""
-        return dict(self.cells).get(column, "")
+        """Return the cell in a column; "" where it is empty or says so: "n/a"."""
+        cell = dict(self.cells).get(column, "")
+        return "" if cell.lower() in _NO_VALUE else cell
+
+    @property
+    def first_value(self) -> str:
+        """Return the first cell that is not empty."""
+        return next((value for _, value in self.cells if value), "")
 
     @property
     def headings(self) -> list[str]:
@@ -64,6 +75,9 @@ class WholeTable:
 
     rows: list[NamedRow]
     title: str = ""  # the first line of the document
+    has_bare_names: bool = (
+        False  # whether rows with only a name were left out: groups, or items without values
+    )
 
     @cached_property
     def columns(self) -> list[str]:
@@ -102,7 +116,7 @@ class WholeTable:
 
     def name_of(self, row: NamedRow) -> str:
         """Return the name of a row."""
-        return row.value(self.name_column) or row.cells[0][1]
+        return row.value(self.name_column) or row.first_value
 
     @cached_property
     def name_columns(self) -> list[str]:
@@ -130,16 +144,33 @@ class WholeTable:
 
 def collect_tables(source: ListsChunks) -> list[WholeTable]:
     """Return a document's tables with several rows; a table is identified by its sheet and first column."""
-    tables, title = dict[tuple[str, ...], dict[int, NamedRow]](), ""
-    for chunk in in_time(source.chunks()):
+    tables, title = dict[tuple[str, str], dict[int, NamedRow]](), ""
+    bare_names = set[tuple[str, str]]()
+    chunks = sorted(in_time(source.chunks()), key=lambda chunk: chunk["start"])
+    for _, group in groupby(chunks, key=_record_key):
+        chunk, *others = group
         line = chunk["text"].partition("\n")[0]
         if not chunk["start"] and not ("row" in chunk["metadata"] and ": " in line):
             title = line
-        for row in rows_of(to_candidate(chunk, {})):
+        for row in rows_of(to_candidate(chunk, {}), others):
             key = (str(chunk["metadata"].get("sheet", "")), row.cells[0][0])
-            tables.setdefault(key, {}).setdefault(row.start, row)
-    ordered = ([rows[start] for start in sorted(rows)] for rows in tables.values() if len(rows) > 1)
-    return [WholeTable(rows, title) for rows in ordered]
+            if len(row.cells) > 1 or "row" in chunk["metadata"]:
+                tables.setdefault(key, {}).setdefault(row.start, row)
+            else:
+                bare_names.add(key)
+    _add_nameless(tables)
+    ordered = {key: [rows[start] for start in sorted(rows)] for key, rows in tables.items() if len(rows) > 1}
+    return [WholeTable(rows, title, key in bare_names) for key, rows in ordered.items()]
+
+
+def _add_nameless(tables: dict[tuple[str, str], dict[int, NamedRow]]) -> None:
+    """Add the records without a first cell, which seem to be a table of their own, to their table."""
+    columns = {key: {name for row in rows.values() for name, _ in row.cells} for key, rows in tables.items()}
+    for key, rows in list(tables.items()):
+        wider = (other for other in tables if other[0] == key[0] and columns[key] < columns[other])
+        whole = next(wider, None)
+        if whole and all("row" in row.chunk["metadata"] for row in (*rows.values(), *tables[whole].values())):
+            tables[whole] |= tables.pop(key)
 
 
 def without_retired(tables: Sequence[WholeTable]) -> list[WholeTable]:
@@ -152,21 +183,61 @@ def without_retired(tables: Sequence[WholeTable]) -> list[WholeTable]:
     ]
 
 
-def rows_of(passage: Candidate) -> Iterator[NamedRow]:
-    """Yield the table rows of a passage that have a name and another cell."""
+def _record_key(chunk: Chunk) -> tuple[str, object]:
+    """Return what the chunks of a record have in common, if it is too long for one."""
+    return str(chunk["metadata"].get("sheet", "")), chunk["metadata"].get("row", chunk["id"])
+
+
+def rows_of(passage: Candidate, others: Sequence[Chunk] = ()) -> Iterator[NamedRow]:
+    """Yield the table rows of a passage that have a name, or several other cells.
+
+    If the passage begins a record, `others` are the further chunks of the record.
+    """
+    if "row" in passage["metadata"]:
+        yield from _read_record(passage, others)
+        return
     for unit in read_units(passage, []):
-        if len(unit.cells) > 1 and unit.cells[0][0] and unit.cells[0][1]:
+        filled = [value for _, value in unit.cells if value]
+        if unit.cells and unit.cells[0][0] and (unit.cells[0][1] or len(filled) > 1):
             yield NamedRow(unit.cells, passage, unit.start, unit.end)
+
+
+def _read_record(passage: Candidate, others: Sequence[Chunk]) -> Iterator[NamedRow]:
+    """Yield the row of a record: lines of "column: value", where a value may continue on further lines."""
+    text, end = passage["text"], passage["end"]
+    for chunk in others:
+        gap = "\n" if chunk["start"] > end else ""
+        text, end = text + gap + chunk["text"][max(0, end - chunk["start"]) :], chunk["end"]
+    fields = list[tuple[str, str]]()
+    for line in text.split("\n"):
+        name, colon, value = line.partition(": ")
+        if colon:
+            fields.append((name, value))
+        elif fields:
+            fields[-1] = (fields[-1][0], f"{fields[-1][1]} {line}")
+    if passage["metadata"].get("kind") == "qa" or not fields or not text.startswith(f"{fields[0][0]}: "):
+        return
+    name, value = fields[-1]
+    if len(fields) > 2 and name.startswith("Sheet") and value == passage["metadata"].get("sheet"):
+        fields.pop()  # the citation names it
+    values = tuple(shorten(value, LONGEST_CELL, placeholder=" …") for _, value in fields)
+    cells = name_cells(values, tuple(name for name, _ in fields))
+    yield NamedRow(tuple(cells), passage, passage["start"], passage["end"])
 
 
 def column_numbers(rows: Sequence[NamedRow], column: str) -> dict[int, Decimal]:
     """Return the numbers in a column by the index of their row.
 
-    The result is empty if a cell is no number, or if the units differ. Empty cells are left out.
+    The result is empty if a cell is no clear number, or if the units differ. Empty cells are left out.
     """
     matches = {i: match for i, row in enumerate(rows) if (match := NUMBER.fullmatch(row.value(column)))}
     units = {(match["before"].strip("+-−"), match["after"]) for match in matches.values()}
-    if len(units) != 1 or len(matches) < _count_filled(rows, column):
+    numbers = [match["number"] for match in matches.values()]
+    # "1.200" beside "800" may be 1,200; not "0.125" beside "2", nor "1.125" beside "2.5".
+    is_unclear = {len(number.partition(".")[2]) for number in numbers} == {0, 3} and not any(
+        number.startswith("0.") for number in numbers
+    )
+    if len(units) != 1 or is_unclear or len(matches) < _count_filled(rows, column):
         return {}
     return {
         i: (-1 if {"-", "−"} & set(match["before"]) else 1) * Decimal(match["number"].replace(",", ""))

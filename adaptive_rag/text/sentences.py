@@ -133,7 +133,8 @@ def _split_lines(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
 def _ends_line(line: str, following: str, width: int) -> bool:
     """Return whether a line was ended on purpose, rather than wrapped."""
     # "there were" above "13. The sea" is not a list: the first line is neither an item nor a full sentence.
-    follows_item_or_sentence = _NUMBER.match(line) or (_CLOSED.search(line) and not _INITIAL.match(following))
+    is_item = _NUMBER.match(line) or _BULLET.match(line)
+    follows_item_or_sentence = is_item or (_CLOSED.search(line) and not _INITIAL.match(following))
     if _NUMBER.match(following) and follows_item_or_sentence:
         return True
     if MESSAGE.match(following) or (is_row(line) and is_row(following)):

@@ -176,6 +176,30 @@ DOCUMENTS = {
     },
     "members": {"members.csv": "Member,Fee,Paid\nAnn Lee,20,✓\nJo Marsh,30,?\n"},
     "tickets": {"tickets.csv": f"Ticket,Opened,Status\n{TICKETS}\n"},
+    "gaps": {
+        "plans.csv": "Plan,Fee\nBasic,£5\nPlus,£8\nPro,n/a\n",
+        "rooms.csv": "Room,Booked by\nAttic,Ann Lee\nCellar,\nHall,Jo Marsh\n",
+        "costs.csv": "Area,Work,Cost\nGarden,Seeds,120\n,Tools,80\nHouse,Paint,300\n,Total,500\n",
+        "phones.md": "| Member | Phone |\n|---|---|\n| Ann | 5551 |\n| Bo | – |\n| Cy | 5553 |\n",
+        "budget.md": "| Part | Task | Budget |\n|---|---|---|\n| Roof | Tiles | 90 |\n| | Beams | 70 |\n"
+        "| | Total | 160 |\n",
+    },
+    "long": {
+        "jobs.csv": f"Job,Report,Hours\nJ-1,{80 * 'It leaks. '},4\nJ-2,{800 * 'It is loud. '},9\n"
+        'J-3,"Seen on Monday.\nDone.",2\n'
+    },
+    "sales": {
+        "sales.csv": "Region,Product,Revenue\nNorth,Tea,10\nNorth,Soap,20\nNorth,Total,30\nSouth,Tea,5\n"
+        "South,Total,5\n"
+    },
+    "decimals": {
+        "samples.csv": "Sample,Lead\nA1,0.0012\nB1,0.0030\n",
+        "machines.csv": "Machine,Price\nMill,1.200 €\nSaw,800 €\n",
+        "cables.csv": "Cable,Length\nRed,1.125\nBlue,2.5\nBlack,3\n",
+    },
+    "staff": {
+        "staff.csv": "Member,Last name,Phone,Start date\nAda,Roil,5551,2021-03-01\nBo,Lund,,2022-04-01\n"
+    },
     "stock": {"stock.csv": "Item,Price\nPump,£90\nBell,£4\nLamp,£12\nMedian,£12\nAverage,£35.33\n"},
 }
 CRATES = {
@@ -353,6 +377,26 @@ def test_rows_are_named_in_words_and_of_many_columns_what_was_asked_is_shown(tmp
         ("fair", "what is the highest cost?", "Tents: cost 300"),
         ("fair", "how many items are there?", "There are 3 rows"),
         ("kit", "how many items are there?", "There are 4 rows"),
+        ("sales", "what is the total revenue?", "“revenue” adds up to 35 over the 3 rows"),
+        ("sales", "what is the highest revenue?", "product Soap, revenue 20"),
+        # a row counts although it has only a name, or lacks it
+        ("gaps", "what is the highest fee?", "Of the 2 rows of plans.csv, this has the highest “fee”: Plus"),
+        ("gaps", "how many rooms are there?", "There are 3 rows in rooms.csv: Attic, Cellar, Hall"),
+        ("gaps", "how many members are there?", None),  # "Bo" may be the name of a group
+        ("gaps", "what is the total cost?", "“cost” adds up to 500 over the 3 rows of costs.csv"),
+        ("gaps", "what is the total budget?", "“budget” adds up to 160 over the 2 rows of budget.md"),
+        ("gaps", "what is the total cost in the garden?", None),  # also of the row below?
+        ("staff", "which members have a phone?", "The one row of staff.csv with phone:\n- Roil: member Ada"),
+        ("staff", "what are the last names?", None),  # not the latest date
+        ("staff", "who has the last start date?", "latest “start date”: Lund"),
+        # a record may be longer than a chunk, and its cells may have several lines
+        ("long", "how many jobs are there?", "There are 3 rows in jobs.csv"),
+        ("long", "what is the total number of hours?", "“hours” adds up to 15 over the 3 rows"),
+        # decimals are kept, and a point before three digits may separate thousands
+        ("decimals", "what is the average lead?", "is 0.0021:"),
+        ("decimals", "which machine is the most expensive?", None),
+        ("decimals", "what is the total price of the mill?", "adds up to 1.200 € over"),
+        ("decimals", "which cable is the longest?", "Black: length 3"),
         # what is counted is not mixed up with what is added up
         ("counted", "what is the total number of nurses?", "2 of the 3 rows of staff.csv have role Nurse"),
         ("counted", "what is the total number of hours?", "“hours” adds up to 78 over the 3 rows"),

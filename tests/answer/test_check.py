@@ -58,6 +58,11 @@ TERMS = (
     "The museum pass costs £79.90. A seat costs 30 pounds a month. The museum shop opens at 6.30 am. "
     "The new roof cost 1.2 million pounds. The old museum was closed in 1971. Last year a guide was hired."
 )
+FORMS = (
+    "The gym is open from 6 am to 10 pm. The gym opened on 3 March 2019. The pool was closed in May 2020. "
+    "The key of a locker costs EUR 450. Towels are included in the price. "
+    "A locker weighs 4.1kg."
+)
 TABLE = (
     "Fee | Amount (euros) | Due\nFull plot | 84 | 1 March\nHalf plot | 46 | 1 March\nShed | 9 | 1 June\n\n"
     "In living rooms we recommend a humidity of 50 percent, in cellars 60 percent. "
@@ -124,6 +129,17 @@ RECORDS = "item: Brass hinge\nprice: 4.20\nstock: 120\n\nitem: Steel hinge\npric
         (TERMS, "The new roof cost 1,200,000 pounds.", ""),
         (TERMS, "The new roof cost 1,300,000 pounds.", "1300000"),
         (TERMS, "The new roof cost 1.2 billion pounds.", "billion"),
+        # the same in another form
+        (FORMS, "The gym is open from 6 a.m. to 10 p.m.", ""),
+        (FORMS, "The gym is open from 6 pm to 10 am.", "in pm"),
+        (FORMS, "The gym opened on March 3rd, 2019.", ""),
+        (FORMS, "The pool was closed in 2020.", ""),
+        (FORMS, "The key of a locker costs 450 €.", ""),
+        (FORMS, "The key of a locker costs $450.", "dollar"),
+        (FORMS, "A locker weighs 4.1 kilograms.", ""),
+        (FORMS, "A locker weighs 4.1km.", "kilometre"),
+        (FORMS, "No towels are included in the price.", "deny"),
+        (PASSAGE, "No dogs are allowed on the beach.", ""),
         # a cell, a field and a part of a sentence hold for what they stand beside
         (TABLE, "A half plot costs 46 euros, due on 1 March.", ""),
         (TABLE, "A half plot costs 84 euros.", "46"),

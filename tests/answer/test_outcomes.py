@@ -42,6 +42,17 @@ def test_without_a_reader_nothing_is_given_as_an_answer() -> None:
     assert judge_evidence(far).outcome == "refusal"
 
 
+@pytest.mark.parametrize("above", ["question", "section"])
+def test_an_answer_may_have_no_word_of_the_question_above_it(above: str) -> None:
+    question, answer = "Where may guests park?", "Behind the hall of the old mill."
+    passage = candidate(answer) | {"section": question}
+    if above == "question":
+        passage = candidate(
+            f"{question}\n{answer}", metadata={"kind": "qa", "question": question, "answer": answer}
+        )
+    assert judge_evidence(request(question, [passage], {"hall": 0.9})).outcome == "answer"
+
+
 def test_two_questions_in_one_are_answered_one_by_one() -> None:
     parts = ["When was the wall built?", "who paid for it?\nwall"]
     asked = request(" ".join(parts), [WALL], parts=parts)

@@ -19,7 +19,7 @@ STAFF = """# Staff handbook
 ## Leave
 You get 25 days of leave a year. Ask your manager two weeks before.
 
-## Sick pay
+## 2. Sick pay
 Sick pay is paid for six weeks. Tell the office before nine.
 """
 
@@ -71,7 +71,7 @@ def test_the_only_document_may_be_pointed_at(tmp_path: Path) -> None:
     index = build_index(tmp_path, {"staff.md": STAFF})
     answer = ask(index, "What is this document about?")
     assert "**Leave**: You get 25 days of leave a year. [1]" in answer["answer"]
-    assert "**Sick pay**: Sick pay is paid for six weeks. [1]" in answer["answer"]
+    assert "**2. Sick pay**: Sick pay is paid for six weeks. [1]" in answer["answer"]
     assert [c["quote"] for c in answer["citations"]] == [
         "You get 25 days of leave a year.",
         "Sick pay is paid for six weeks.",
@@ -146,7 +146,7 @@ def test_all_documents_are_told_by_how_each_begins(index: Index, question: str) 
         f"- {answer['citations'][1]['quote']} [1]\n\n"
         "**staff.md**\n"
         "- **Leave**: You get 25 days of leave a year. [2]\n"
-        "- **Sick pay**: Sick pay is paid for six weeks. [2]"
+        "- **2. Sick pay**: Sick pay is paid for six weeks. [2]"
     )
     names = [citation["source"].rpartition("/")[2] for citation in answer["citations"]]
     assert names == ["ferry_times.txt"] * 2 + ["staff.md"] * 2

@@ -44,7 +44,7 @@ GOOD = "The wall was built between 1955 and 1958 by the county."
         "```go-html-template",
         "~~~ yaml title=x",
         "[cfg(not(foo))]:",
-        "~~~ .rs\n#![feature(phase)]",
+        "~~~ .rs\n// feature(phase)",
         "Write ``` `True ```/``False``/``None``` for `True`, `False` and `None`.",
     ],
 )
@@ -152,6 +152,8 @@ def test_of_a_question_and_its_answer_only_the_answer_is_quoted():
         ("AI enhances their precision and speed.", True),
         ("In this state, both are known.", True),
         ("There is a second wall behind it.", False),
+        ("The following are not insured: glass, bicycles.", False),
+        ("The following year at 10:30 it closed.", True),
         ("There they met the others at noon.", True),
         ("Itō's lemma is a rule of calculus.", False),
     ],

@@ -242,6 +242,18 @@ def test_code_that_began_before_the_passage_does_not_turn_prose_into_code():
 
 
 @pytest.mark.parametrize(
+    "code",
+    [
+        "docker run \\\n  --rm \\\n  image",
+        "#include <stdio.h>\nint n = 0;",
+        "for row in rows:\n    # all but empty ones\n    if row:\n        print(row)",
+    ],
+)
+def test_a_line_that_looks_like_a_comment_or_is_inside_code_is_kept(code):
+    assert read(f"# Use\n\n```\n{code}\n```")[-1] == f"Use:\n```\n{code}\n```"
+
+
+@pytest.mark.parametrize(
     ("text", "shown"),
     [
         ("The wall was built in 1957[3] by the county.[4, 5]", "The wall was built in 1957 by the county."),

@@ -40,7 +40,8 @@ def test_sentences_end_where_a_reader_would_end_them(sentences):
 def test_headings_items_and_labelled_lines_are_sentences_of_their_own():
     text = (
         "# Warning levels\nThere are two. Both count.\n\n- First level\n- Second level, which is\n"
-        "  the higher one\n\n1. Shut the gate.\n2. Ring the bell\n\nheight: 3\ncolour: red"
+        "  the higher one\n\n1. Shut the gate.\n2. Ring the bell:\n   - twice\n3. Wait\n\n"
+        "height: 3\ncolour: red"
     )
     assert [text[start:end] for start, end in sentence_spans(text)] == [
         "# Warning levels",
@@ -49,7 +50,9 @@ def test_headings_items_and_labelled_lines_are_sentences_of_their_own():
         "- First level",
         "- Second level, which is\n  the higher one",
         "1. Shut the gate.",
-        "2. Ring the bell",
+        "2. Ring the bell:",
+        "- twice",
+        "3. Wait",
         "height: 3",
         "colour: red",
     ]
