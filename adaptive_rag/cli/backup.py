@@ -41,7 +41,9 @@ def restore(file: BackupFile, data: options.Data = None, key: Key = None, foreig
     from adaptive_rag.server.backup import restore as restore_backup
 
     counts = restore_backup(settings, file, foreign=foreign)
-    print_line(f"{settings.data} holds {_format(counts)}. Start the server with: adaptive-rag serve")
+    print_line(
+        f"{settings.data} holds {_format(counts)}. Start the server with: {options.serve_command(data)}"
+    )
     if foreign:
         left_out = format_count(counts["left_out"], "conversation")
         print_line(f"Left out, since anybody may have written them: {left_out}.")

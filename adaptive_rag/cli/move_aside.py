@@ -30,4 +30,6 @@ def move_aside(data: options.Data = None) -> None:
         print_line(
             f"The collection {name} has no files in this folder; its documents must be uploaded again."
         )
-    print_line(f"{format_count(len(moved), 'folder')} moved. Start the server with: adaptive-rag serve")
+    print_line(
+        f"{format_count(len(moved), 'folder')} moved. Start the server with: {options.serve_command(data)}"
+    )

@@ -237,6 +237,13 @@ def server_settings(**named: Any) -> ServerSettings:
     return read_server_settings(**{name: value for name, value in named.items() if value is not None})
 
 
+def serve_command(data: Path | None) -> str:
+    """Return the command that starts the web server over a data folder that was named."""
+    from adaptive_rag.index.manifest import quoted
+
+    return "adaptive-rag serve" if data is None else f"adaptive-rag serve --data {quoted(str(data))}"
+
+
 def read_question_argument(question: str) -> str:
     """Return the question; read it from standard input if it is "-".
 

@@ -145,7 +145,7 @@ def test_an_older_copy_of_the_database_deletes_nothing_that_came_after(
         clear_leftovers(data, services.engine)
     assert files_of(data) == everything
     moved = CliRunner().invoke(app, ["move-aside", "--data", str(data)]).stdout
-    assert "2 folders moved" in moved
+    assert f"2 folders moved. Start the server with: adaptive-rag serve --data {data}\n" in moved
     assert set(files_of(data / "aside")) == {"late.md", "last.md"}
     assert files_of(data) == everything
 
