@@ -67,7 +67,10 @@ class IndexMode:
 def index(
     build_options: IndexOptions,
     mode: IndexMode,
-    paths: Annotated[list[str] | None, Argument(metavar="PATH", show_default=False)] = None,
+    paths: Annotated[
+        list[str] | None,
+        Argument(metavar="PATH", help="Files, folders, patterns or web addresses.", show_default=False),
+    ] = None,
     index: options.Index = None,
     depth: Annotated[int, Option(help="Links to follow on a web site.", min=0, metavar="N")] = 0,
     verbose: Annotated[
