@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import unicodedata
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
@@ -54,6 +55,8 @@ ROWS_SPELT, WORDS_COMPARED, LONG_WORD, VERY_LONG_WORD, LONGEST_SPELT = 20, 200, 
 WORD_EDGE = r"(^|[^\pL\pM\pN_]|$)"
 # A pasted page as a query has thousands of words; only the first distinct ones are used.
 WORDS_PER_QUERY = 128
+# The combining classes of marks at which LanceDB divides a word: nukta and virama.
+DIVIDING_MARKS = (7, 9)
 # For each query, the rows found, and the BM25 of the rows that contain its words.
 Hits = tuple[list[list[int]], list[dict[int, float]]]
 
@@ -419,4 +422,12 @@ def _contains(rows: Ids, selection: Ids) -> NDArray[np.bool_]:
 def split_words(query: str) -> list[str]:
     """Return the distinct words of a query, up to `WORDS_PER_QUERY`."""
     # A match query has no syntax, so quotes and operators would only be treated as words or ignored.
-    return list(dict.fromkeys(re.findall(r"\w+", query)))[:WORDS_PER_QUERY]
+    text = "".join(c if _is_in_word(c) else " " for c in unicodedata.normalize("NFC", query))
+    return list(dict.fromkeys(text.split()))[:WORDS_PER_QUERY]
+
+
+def _is_in_word(character: str) -> bool:
+    """Return whether LanceDB divides no word at a character: a letter, a digit, or a vowel sign of Hindi."""
+    if unicodedata.category(character).startswith("M"):
+        return unicodedata.combining(character) not in DIVIDING_MARKS
+    return character.isalnum()

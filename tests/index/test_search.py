@@ -1,4 +1,5 @@
 import re
+import unicodedata
 from pathlib import Path
 
 import numpy as np
@@ -186,6 +187,17 @@ def test_a_word_of_any_letters_is_held_whole_only(tmp_path: Path) -> None:
     index = open_index(tmp_path / "kb")
     assert all(map(index.holds, ("было", "Étés", "étés", "что")))
     assert not any(map(index.holds, ("бы", "té", "chaud")))
+
+
+def test_words_of_any_script_and_length_are_found_however_their_accents_are_typed(tmp_path: Path) -> None:
+    words = ["हिन्दी", "भारत", "достопримечательностями", "Köln", "e3b0c442" * 8]
+    write_files(tmp_path / "docs", {f"{number}.txt": word for number, word in enumerate(words)})
+    build(tmp_path / "docs", tmp_path / "kb")
+    typed = [unicodedata.normalize("NFD", word) for word in words]
+    hits = open_index(tmp_path / "kb").search(typed, limit=1)
+    assert [[c["text"] for c in candidates if c["scores"]["sparse"]] for candidates in hits] == [
+        [w] for w in words
+    ]
 
 
 def test_a_misspelt_word_is_compared_with_those_of_a_large_selection(
