@@ -4,11 +4,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from langchain_core.documents import Document
 from langchain_core.embeddings import DeterministicFakeEmbedding
 
 from adaptive_rag import AdaptiveRAG
 from adaptive_rag.errors import ConfigurationError, IndexMismatchError
-from adaptive_rag.index import Index, describe, row_reader
+from adaptive_rag.index import Index, describe, row_reader, table
 from adaptive_rag.where import read_where
 from tests.conftest import TOWN
 from tests.index.made import HashEmbeddings, build, found, open_index, write_files
@@ -224,3 +225,17 @@ def test_words_whose_neighbours_lancedb_cannot_count_are_compared_within_fewer_l
     assert index.spelt_like("repatriated") == index.spelt_like("elaboration") == []
     asked = "Should all illegal immigrants be repatriated?"
     assert AdaptiveRAG(index=str(tmp_path / "kb")).invoke(asked)["answer"]
+
+
+def test_of_many_chunks_that_match_equally_the_same_ones_are_found_each_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(row_reader, "IN_MEMORY_UP_TO", 0)
+    monkeypatch.setattr(table, "SMALL", 0)
+    for first in (0, 200):  # the later ones are not in the word index yet
+        notes = (Document("the sea wall", metadata={"source": f"{first + n}"}) for n in range(200))
+        build(notes, tmp_path / "kb", prune=False)
+    reader = open_index(tmp_path / "kb").reader()
+    rows, bm25 = reader.match("wall", 400)
+    first_five = sorted(rows[bm25 == bm25[0]])[:5]
+    assert all(reader.match("wall", 5)[0].tolist() == first_five for _ in range(20))
