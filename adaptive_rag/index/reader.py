@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import unicodedata
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
@@ -35,6 +36,8 @@ if TYPE_CHECKING:
 
 # Minimum number of hits by words; among so many, most chunks found by vector have their BM25 already.
 WORD_HITS = 300
+# A search by words reads all hits with the same score as the last one that it needs, up to about this many.
+MOST_TIES = 10_000
 # Cache sizes: the number of restrictions with their rows, and the number of rows with their vectors.
 CONDITIONS_KEPT, NARROWED_ROWS = 64, 2 * neighbours.EXACT_UP_TO
 # A search that is restricted to up to NAMED_ROWS rows lists them in the query. With more rows, it filters its
@@ -54,6 +57,8 @@ ROWS_SPELT, WORDS_COMPARED, LONG_WORD, VERY_LONG_WORD, LONGEST_SPELT = 20, 200, 
 WORD_EDGE = r"(^|[^\pL\pM\pN_]|$)"
 # A pasted page as a query has thousands of words; only the first distinct ones are used.
 WORDS_PER_QUERY = 128
+# The combining classes of marks at which LanceDB divides a word: nukta and virama.
+DIVIDING_MARKS = (7, 9)
 # For each query, the rows found, and the BM25 of the rows that contain its words.
 Hits = tuple[list[list[int]], list[dict[int, float]]]
 
@@ -123,7 +128,7 @@ class TableReader(RowReader):
     def match(
         self, query: str, limit: int, selection: Ids | Sequence[int] | Sequence[str] | None = None
     ) -> tuple[Ids, Vectors]:
-        """Return the rows that contain words of the query and their BM25, best first.
+        """Return the rows that contain words of the query and their BM25, best first; ties in order of row.
 
         `selection` restricts them to some rows (an array or a list) or to chunk ids. A long array filters
         the hits; otherwise the query lists the rows or ids.
@@ -143,8 +148,15 @@ class TableReader(RowReader):
             if selection is not None:
                 column = ID if isinstance(selection[0], str) else "_rowid"
                 search = search.where(sql_in(column, selection), prefilter=True)
-            hits = search.select(["_score"]).with_row_id(True).limit(limit).to_arrow()
-        return hits["_rowid"].to_numpy().astype(np.int64), hits["_score"].to_numpy().astype(np.float32)
+            depth = limit + 1
+            hits = search.select(["_score"]).with_row_id(True).limit(depth).to_arrow()
+            # of rows with equal scores, LanceDB returns other ones each time, so all of them are read
+            while len(hits) == depth < MOST_TIES and hits["_score"][-1] == hits["_score"][limit - 1]:
+                depth *= DEEPER
+                hits = search.limit(depth).to_arrow()
+        rows, bm25 = hits["_rowid"].to_numpy().astype(np.int64), hits["_score"].to_numpy().astype(np.float32)
+        best = np.lexsort((rows, -bm25))[:limit]
+        return rows[best], bm25[best]
 
     def _match_selected(self, query: str, limit: int, selection: Ids) -> tuple[Ids, Vectors]:
         """Return the matches among the selected rows: few are listed in the query, many filter its hits."""
@@ -419,4 +431,12 @@ def _contains(rows: Ids, selection: Ids) -> NDArray[np.bool_]:
 def split_words(query: str) -> list[str]:
     """Return the distinct words of a query, up to `WORDS_PER_QUERY`."""
     # A match query has no syntax, so quotes and operators would only be treated as words or ignored.
-    return list(dict.fromkeys(re.findall(r"\w+", query)))[:WORDS_PER_QUERY]
+    text = "".join(c if _is_in_word(c) else " " for c in unicodedata.normalize("NFC", query))
+    return list(dict.fromkeys(text.split()))[:WORDS_PER_QUERY]
+
+
+def _is_in_word(character: str) -> bool:
+    """Return whether LanceDB divides no word at a character: a letter, a digit, or a vowel sign of Hindi."""
+    if unicodedata.category(character).startswith("M"):
+        return unicodedata.combining(character) not in DIVIDING_MARKS
+    return character.isalnum()

@@ -366,7 +366,8 @@ def words_config() -> Any:
     """Return the configuration of the full-text index."""
     from lancedb.index import FTS
 
-    return FTS(stem=True, remove_stop_words=True, lower_case=True)
+    # by default, words of more than 40 bytes are left out: a checksum, or twenty letters of Russian
+    return FTS(stem=True, remove_stop_words=True, lower_case=True, max_token_length=None)
 
 
 def sql_in(column: str, values: Sequence[int] | Sequence[str]) -> str:

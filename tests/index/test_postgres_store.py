@@ -119,6 +119,12 @@ def test_of_a_long_question_the_first_words_are_searched(index: PostgresIndex) -
     assert any(hit["scores"]["sparse"] for hit in found)
 
 
+def test_each_word_of_a_name_a_code_or_an_address_is_found(kb: str) -> None:
+    build([Document("Mu\u0308ller has ABC-1234 and XK200/7, see example.org/parts.")], kb)
+    for hits in open_index(kb).search(["Muller", "Müller", "1234", "XK200", "parts"], limit=1):
+        assert hits[0]["scores"]["sparse"] > 0
+
+
 def brute_force_bm25(query: str, texts: Sequence[str]) -> np.ndarray:
     """Return BM25 with k1 = 1.2 and b = 0.75; no word of these notes has an ending, or is a stop word."""
     split = [text.split() for text in texts]

@@ -1,13 +1,15 @@
 import re
+import unicodedata
 from pathlib import Path
 
 import numpy as np
 import pytest
+from langchain_core.documents import Document
 from langchain_core.embeddings import DeterministicFakeEmbedding
 
 from adaptive_rag import AdaptiveRAG
 from adaptive_rag.errors import ConfigurationError, IndexMismatchError
-from adaptive_rag.index import Index, describe, row_reader
+from adaptive_rag.index import Index, describe, row_reader, table
 from adaptive_rag.where import read_where
 from tests.conftest import TOWN
 from tests.index.made import HashEmbeddings, build, found, open_index, write_files
@@ -188,6 +190,17 @@ def test_a_word_of_any_letters_is_held_whole_only(tmp_path: Path) -> None:
     assert not any(map(index.holds, ("бы", "té", "chaud")))
 
 
+def test_words_of_any_script_and_length_are_found_however_their_accents_are_typed(tmp_path: Path) -> None:
+    words = ["हिन्दी", "भारत", "достопримечательностями", "Köln", "e3b0c442" * 8]
+    write_files(tmp_path / "docs", {f"{number}.txt": word for number, word in enumerate(words)})
+    build(tmp_path / "docs", tmp_path / "kb")
+    typed = [unicodedata.normalize("NFD", word) for word in words]
+    hits = open_index(tmp_path / "kb").search(typed, limit=1)
+    assert [[c["text"] for c in candidates if c["scores"]["sparse"]] for candidates in hits] == [
+        [w] for w in words
+    ]
+
+
 def test_a_misspelt_word_is_compared_with_those_of_a_large_selection(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -212,3 +225,17 @@ def test_words_whose_neighbours_lancedb_cannot_count_are_compared_within_fewer_l
     assert index.spelt_like("repatriated") == index.spelt_like("elaboration") == []
     asked = "Should all illegal immigrants be repatriated?"
     assert AdaptiveRAG(index=str(tmp_path / "kb")).invoke(asked)["answer"]
+
+
+def test_of_many_chunks_that_match_equally_the_same_ones_are_found_each_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(row_reader, "IN_MEMORY_UP_TO", 0)
+    monkeypatch.setattr(table, "SMALL", 0)
+    for first in (0, 200):  # the later ones are not in the word index yet
+        notes = (Document("the sea wall", metadata={"source": f"{first + n}"}) for n in range(200))
+        build(notes, tmp_path / "kb", prune=False)
+    reader = open_index(tmp_path / "kb").reader()
+    rows, bm25 = reader.match("wall", 400)
+    first_five = sorted(rows[bm25 == bm25[0]])[:5]
+    assert all(reader.match("wall", 5)[0].tolist() == first_five for _ in range(20))

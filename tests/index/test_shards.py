@@ -40,11 +40,12 @@ QUERIES = [
     "walls wall Wall of the harbour",
     "a ferry, a quay and the flooded marsh",
     "note_7 being naïve",
+    "हिन्दी at the quay",
     "the of",
     "nothing_known",
 ]
 WORDS = """tide storm wall walls harbour marsh siren flood flooded gate quay beach dune ferry because being
-very the of and note notes Café naïve""".split()
+very the of and note notes Café naïve हिन्दी भारत""".split()
 
 
 def notes() -> list[Document]:

@@ -19,7 +19,7 @@ from adaptive_rag.index.postgres.database import Database, Selection, SnapshotGo
 from adaptive_rag.index.postgres.neighbours import nearest_exactly, nearest_roughly
 from adaptive_rag.index.postgres.spelling import holds, spelt_like
 from adaptive_rag.index.postgres.state import VERSIONS_HELD, DatabaseState, HeldVersion
-from adaptive_rag.index.postgres.writer import LANGUAGE
+from adaptive_rag.index.postgres.writer import LANGUAGE, divide
 from adaptive_rag.index.reader import WORDS_PER_QUERY
 from adaptive_rag.index.shared_cache import SharedCache
 from adaptive_rag.index.table import StoredChunk, unpack_sentences, unpack_views
@@ -312,7 +312,7 @@ def _chunk(row: Sequence[Any], state: DatabaseState) -> Chunk:
 
 def to_lexemes(cursor: Cursor[Any], queries: Sequence[str]) -> list[list[str]]:
     """Return the first words of each query as they are stored: stemmed and without stop words."""
-    texts = [query.replace("\0", " ").encode(errors="replace").decode() for query in queries]
+    texts = [divide(query).replace("\0", " ").encode(errors="replace").decode() for query in queries]
     cursor.execute(
         f"SELECT array(SELECT lexeme FROM unnest(to_tsvector('{LANGUAGE}', query)) ORDER BY positions[1]) "
         "FROM unnest(%s::text[]) WITH ORDINALITY AS queries (query, number) ORDER BY number",

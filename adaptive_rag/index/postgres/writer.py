@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
@@ -14,6 +15,7 @@ from adaptive_rag.index.postgres.database import Database
 from adaptive_rag.index.table import TableRow, from_arrow
 from adaptive_rag.ingest.chunking import chunk_id
 from adaptive_rag.state import Chunk
+from adaptive_rag.text.words import without_accents
 from adaptive_rag.where import fold, kind_of
 
 if TYPE_CHECKING:
@@ -84,7 +86,7 @@ class DatabaseWriter:
         updates = ", ".join(f"{name} = excluded.{name}" for name in COLUMNS if name != "langchain_id")
         statement = (
             f"INSERT INTO {self._table} ({', '.join(COLUMNS)}) SELECT {', '.join(values)} "
-            f"FROM to_tsvector('{LANGUAGE}', %(content)s) AS made "
+            f"FROM to_tsvector('{LANGUAGE}', %(divided)s) AS made "
             f"ON CONFLICT (langchain_id) DO UPDATE SET {updates}"
         )
         columns = _to_columns(rows)
@@ -232,6 +234,7 @@ def _to_columns(rows: Sequence[TableRow]) -> list[dict[str, Any]]:
         {
             "langchain_id": chunk["id"],
             "content": chunk["text"],
+            "divided": divide(chunk["text"]),
             "embedding": str(row.vector.tolist()),
             "langchain_metadata": Json(chunk["metadata"]),
             "source": chunk["source"],
@@ -250,6 +253,14 @@ def _to_columns(rows: Sequence[TableRow]) -> list[dict[str, Any]]:
         }
         for row, chunk, fields in zip(rows, chunks, field_values, strict=True)
     ]
+
+
+def divide(text: str) -> str:
+    """Return a text without accents and with blanks for signs, as LanceDB reads it.
+
+    Otherwise PostgreSQL finds "input/output" and addresses only as a whole, and "17" not in "00-17".
+    """
+    return re.sub(r"[!-/:-@\[-`{-~]", " ", without_accents(text))
 
 
 def _field_values(chunks: Sequence[Chunk]) -> list[dict[str, list[Any]]]:

@@ -166,9 +166,7 @@ class ShardedIndex(OpenedIndex):
         pinned, limit = self._pin(), max(1, limit)
         vectors = self.embed(queries)
         refuse_dimension(self.uri, self._dimension, vectors, self.embeddings)
-        words_by_query = [
-            [part for word in split_words(query) for part in word.split("_") if part] for query in queries
-        ]
+        words_by_query = [split_words(query) for query in queries]
         counts = pinned._count_words([word for words in words_by_query for word in words])
         hits_by_shard = pinned._call_all("search", words_by_query, vectors, limit, counts)
         results = []
