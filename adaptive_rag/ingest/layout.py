@@ -10,15 +10,17 @@ from functools import cached_property
 from itertools import pairwise
 from statistics import median
 
-from adaptive_rag.ingest.cleaning import Vocabulary, clean
+from adaptive_rag.ingest.cleaning import SYMBOLS, Vocabulary, clean
 from adaptive_rag.ingest.lines import LEADER_DOTS, Extent, Line
 from adaptive_rag.ingest.page_headers import NUMBER_OF_PAGE
 
 # How a line follows the line before it.
 WRAPPED, NEW_LINE, NEW_PARAGRAPH = 0, 1, 2
 
-_BULLET = re.compile(r"[-*•▪◦‣·–—●■]\s")
-_ITEM_NUMBER = re.compile(r"\(?(?:\d{1,3}|[a-z])[.)]\s")
+_BULLET = re.compile(rf"[-*•▪◦‣·–—●■○□◆❖►➢➔✓✔☐☑☒{''.join(SYMBOLS)}]\s")
+_ITEM_NUMBER = re.compile(r"\(?(?:\d{1,3}|[a-z])[.)]\s|(?:\d{1,2}\.)+\d{1,2}\s")
+# What begins an item whose other lines are indented; Word uses "o" as a bullet.
+_HANGING_ITEM = re.compile(rf"{_BULLET.pattern}|{_ITEM_NUMBER.pattern}|o\s")
 _SPLIT_WORD = re.compile(r"[^\W\d_][-\u2010\u00ad]\s*$")
 _SENTENCE_END = re.compile(r"[.!?:;…][\"'”’»)\]]*\s*$")
 # A short text without a word: fractions and exponents of a formula are extracted as such lines.
@@ -156,8 +158,8 @@ class Flow:
         self._by_left = sorted(lines, key=lambda line: line.x0)
         self._text_columns: dict[tuple[float, float], Extent] = {}
         self._tabular: set[int] = set()  # indexes of lines with a stop below or above another one
-        for index, (upper, lower) in enumerate(pairwise(lines)):
-            if any(abs(stop - other) < 2 for stop in upper.stops for other in lower.stops):
+        for index, (upper, lower) in enumerate(pairwise(map(_find_column_stops, lines))):
+            if any(abs(stop - other) < 2 for stop in upper for other in lower):
                 self._tabular |= {index, index + 1}
 
     def text_column(self, line: Line) -> Extent:
@@ -245,12 +247,18 @@ class Flow:
             return False
         following = self.lines[index + 1] if index + 1 < len(self.lines) else None
         if shift > min_shift:
-            if _BULLET.match(previous.text) or _ITEM_NUMBER.match(previous.text):
+            if _HANGING_ITEM.match(previous.text):
                 return False
             return following is None or following.y0 < line.y0 or following.x0 < line.x0 - min_shift
         if shift < -min_shift and index > 1:
-            return abs(self.lines[index - 2].x0 - previous.x0) < 1
+            return line.text.startswith("o ") or abs(self.lines[index - 2].x0 - previous.x0) < 1
         return False
+
+
+def _find_column_stops(line: Line) -> list[float]:
+    """Return the stops of a line, but not the one between a bullet or an item's number and its text."""
+    is_item = len(line.stops) == len(line.pieces) - 1 and _HANGING_ITEM.fullmatch(f"{line.pieces[0]} ")
+    return line.stops[1:] if is_item else line.stops
 
 
 def _pitch(lines: Sequence[Line]) -> float:

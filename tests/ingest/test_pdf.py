@@ -35,6 +35,13 @@ def test_wrapped_lines_become_a_paragraph_and_gaps_and_indents_part_paragraphs(t
     assert text_of(tmp_path, paragraph([*FILLER, *number])) == f"{prose} {' '.join(number)}"
 
 
+@pytest.mark.parametrize(("mark", "indent"), [("-", 18), ("o", 16), ("7.", 28), ("1.1", 36)])
+def test_a_list_item_goes_on_in_indented_lines_however_far_its_mark_is_from_it(tmp_path, mark, indent):
+    items = [line for y in (100, 128) for line in (Text(mark, y=y), *paragraph(FILLER, x=60 + indent, y=y))]
+    item = f"{mark} {' '.join(FILLER)}"
+    assert re.split("\n+", text_of(tmp_path, items)) == [item, item]
+
+
 @pytest.mark.parametrize(
     ("shown", "meant"),
     [
@@ -248,7 +255,8 @@ def test_labels_all_over_a_page_are_set_in_columns_in_time():
     assert time.process_time() - started < 3
 
 
-def test_forms_of_arabic_letters_small_capitals_and_old_style_figures_become_letters():
+def test_private_codes_and_forms_of_arabic_letters_become_letters_and_signs():
+    assert clean("\uf0b7 Water \uf0a8 Power \uf0fe") == "• Water ☐ Power ☑"
     assert clean("ﻓﺘﺢ ﺍﻟﻤﻴﻨﺎﺀ 10²") == "فتح الميناء 10²"
     assert clean("ﻓ\ufe76ﺘﺢ") == "ف\u064eتح"  # a mark with a form of its own, which cuts no word
     assert clean("A\uf770\uf770\uf765\uf76e\uf764\uf769\uf778 \uf731\uf732") == "Appendix 12"
