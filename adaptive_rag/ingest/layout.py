@@ -27,6 +27,8 @@ _SENTENCE_END = re.compile(r"[.!?:;…][\"'”’»)\]]*\s*$")
 _FORMULA_FRAGMENT = re.compile(r"(?!.*[^\W\d_]{3}).{1,12}")
 # The most lines of a running head, and the most characters in each.
 _MAX_EDGE_LINES, _MAX_HEAD_LENGTH = 3, 120
+# In type sizes of the page's usual line: a larger line at its edge is a title.
+_MAX_HEAD_SIZE = 1.3
 # Arabic and Roman page or chapter numbers. Longer numbers, such as that of an invoice, distinguish two heads.
 _SHORT_NUMBER = re.compile(r"(?<!\d)\d{1,3}(?!\d)|(?<!\w)[ivxlcdm]+(?!\w)")
 # A position at a page's edge: "top" or "foot", height in steps of 3 points, type size.
@@ -54,10 +56,14 @@ class Survey:
             self._size_counts[round(line.size, 1)] += len(line.text)
             self._bold_counts[line.bold] += len(line.text)
         edge_texts: dict[_Slot, set[str]] = defaultdict(set)
+        max_size = _MAX_HEAD_SIZE * median(line.size for line in lines) if lines else 0.0
         for slot, line in _find_edge_lines(lines):
             # A running head may have the book's title on one side and the chapter's title on the other.
             # A wide gap before the page number may split the line on one page and not on another.
-            edge_texts[slot].update(map(_without_numbers, (*line.pieces, line.text)))
+            is_title = line.size > max_size
+            edge_texts[slot].update(
+                _normalize_head(text, is_title=is_title) for text in (*line.pieces, line.text)
+            )
         for slot, texts in edge_texts.items():
             self._slot_texts.setdefault(slot, []).append(texts)
         # Each text once: two copies of a form on one sheet are no running heads.
@@ -114,11 +120,15 @@ class Survey:
         return slots
 
 
-def _without_numbers(text: str) -> str:
-    """Return a text at a page's edge with "#" for each page or chapter number: "# the tides of #"."""
+def _normalize_head(text: str, *, is_title: bool) -> str:
+    """Return a text at a page's edge with "#" for each page or chapter number: "# the tides of #".
+
+    A title keeps its number: "Day 2" is no running head, though "Day 1" and "Day 3" are on other pages.
+    """
     if NUMBER_OF_PAGE.fullmatch(text):
         return "#"
-    return _SHORT_NUMBER.sub("#", clean(text).strip().casefold())
+    text = clean(text).strip().casefold()
+    return text if is_title else _SHORT_NUMBER.sub("#", text)
 
 
 def _find_edge_lines(

@@ -105,6 +105,11 @@ def test_heads_with_other_numbers_are_text_of_their_pages(tmp_path):
     assert "Invoice No. 4712\n\nThe keeper" in text_of(tmp_path, *pages)
 
 
+def test_titles_that_differ_only_in_numbers_are_no_running_heads(tmp_path):
+    pages = [[Text(f"Day {number}", y=60, size=18), *paragraph(FILLER)] for number in (1, 2, 3)]
+    assert "Day 2\n\nThe keeper" in text_of(tmp_path, *pages)
+
+
 def test_two_copies_of_a_form_on_one_page_have_no_running_head(tmp_path):
     page = [Text("Receipt of the harbour", x, 40, size=14) for x in (60, 340)]
     page += [Text("A berth, one night", x, 100) for x in (60, 340)]
