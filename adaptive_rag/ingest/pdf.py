@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
@@ -29,6 +29,7 @@ from adaptive_rag.ingest.layout import Survey
 from adaptive_rag.ingest.lines import Line, group_side_by_side, join_signs_to_figures, merge_lines
 from adaptive_rag.ingest.paragraphs import ParagraphWriter
 from adaptive_rag.ingest.pdf_lines import (
+    RawLine,
     find_raw_lines,
     make_ltr_lines,
     make_rtl_lines,
@@ -61,6 +62,8 @@ _MAX_PATHS = 5000
 _MAX_STAMP_LENGTH, _MIN_COVERED = 200, 0.8
 # In bytes: a larger attachment is not read.
 _MAX_ATTACHMENT_SIZE = 50_000_000
+# The rotations of a page with which text in these directions is upright.
+_TURNS = {(0, -1): 90, (-1, 0): 180, (0, 1): 270}
 # A page's number, from 1, and its lines.
 _Page = tuple[int, list[Line]]
 
@@ -184,8 +187,13 @@ def _read_pages(document: Any, hidden_words: dict[int, int]) -> Iterator[_Page]:
         if page.rotation:
             _set_upright(page)
         visible = VisibleText(page, pymupdf.TEXTFLAGS_TEXT)
-        hidden_words[number] = visible.hidden_words
         raw_lines = find_raw_lines(visible)
+        if turn := _find_turn(raw_lines):
+            page.set_rotation(turn)
+            _set_upright(page)
+            visible = VisibleText(page, pymupdf.TEXTFLAGS_TEXT)
+            raw_lines = find_raw_lines(visible)
+        hidden_words[number] = visible.hidden_words
         texts = [raw.text for raw in raw_lines]
         has_rtl = has_rtl_letters("".join(texts))
         is_rtl_page = has_rtl and is_mostly_rtl(texts)
@@ -200,6 +208,15 @@ def _read_pages(document: Any, hidden_words: dict[int, int]) -> Iterator[_Page]:
         yield number, _merge_rows(page, visible, lines, is_rtl_page=is_rtl_page)
         if number % _PAGES_PER_SHRINK == 0:
             pymupdf.TOOLS.store_shrink(100)
+
+
+def _find_turn(raw_lines: Sequence[RawLine]) -> int:
+    """Return the rotation with which most text of a page is upright: a wide table may be set sideways."""
+    letters: Counter[int] = Counter()
+    for line, text, _ in raw_lines:
+        x, y = map(round, line["dir"])
+        letters[_TURNS.get((x, y), 0) if line["wmode"] == 0 else 0] += len(text)
+    return max(letters, key=letters.__getitem__, default=0)
 
 
 def _set_upright(page: Any) -> None:

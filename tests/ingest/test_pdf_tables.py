@@ -240,13 +240,15 @@ def test_a_cell_that_reaches_lower_than_its_row_makes_no_row_of_its_own(tmp_path
     assert text_of(tmp_path, boxes(*cells)) == "Item | Place of it\nSalt | bay 3\nRope | bay 5"
 
 
-def test_a_page_stored_on_its_side_is_read_as_it_is_shown(tmp_path):
+@pytest.mark.parametrize(("turn", "rotation"), [(90, 90), (90, 0), (180, 0), (270, 0)])
+def test_a_page_on_its_side_or_upside_down_is_read_as_if_it_were_upright(tmp_path, turn, rotation):
     path = make_pdf(tmp_path / "made.pdf", [[*paragraph(PROSE), *table(MONEY, y=160)]])
     upright = extract_text(path).text
     with pymupdf.open(path) as flat, pymupdf.open() as turned:
-        page = turned.new_page(width=flat[0].rect.height, height=flat[0].rect.width)
-        page.show_pdf_page(page.rect, flat, 0, rotate=90)
-        page.set_rotation(90)
+        _, _, *size = flat[0].rect
+        page = turned.new_page(0, *(size if turn == 180 else size[::-1]))
+        page.show_pdf_page(page.rect, flat, 0, rotate=turn)
+        page.set_rotation(rotation)
         turned.save(tmp_path / "turned.pdf")
     assert extract_text(tmp_path / "turned.pdf").text == upright
 
