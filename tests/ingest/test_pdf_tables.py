@@ -433,3 +433,25 @@ def test_the_first_rows_of_a_form_are_no_header(tmp_path, is_ruled):
     rules = grid([56, 196, 400], [88 + 14 * at for at in range(6)]) if is_ruled else []
     page = [*table(FORM, places=(60, 200)), *rules, *paragraph(PROSE, y=240)]
     assert find_table(tmp_path, page) == ((), rows_of(FORM))
+
+
+def test_what_is_above_a_bold_header_in_other_columns_is_no_part_of_its_table(tmp_path):
+    sender = "Ada Moor, Harbour Road | Slip 4711\nPellhythe | 4 March"
+    places = (60, 160, 260, 400)
+    page = [
+        *table(sender, places=(60, 400)),
+        *table("Pay | Amount | Taken off | Amount", y=140, places=places, bold=True),
+        *table("Salary | 3,200 | Tax | 412\nBonus | 100 | Pension | 160", y=154, places=places),
+    ]
+    assert find_table(tmp_path, page)[1] == [
+        ("Salary", "3,200", "Tax", "412"),
+        ("Bonus", "100", "Pension", "160"),
+    ]
+    assert text_of(tmp_path, page).count("4711") == 1
+
+
+def test_a_cell_of_two_lines_between_others_that_are_centred_beside_it_is_one(tmp_path):
+    rows = "No. | Item | Each | Cost\n1 | Pump | 120 | 120\n2 | – | 14 | 28\n3 | Hose | 35 | 105"
+    page = table(rows, pitch=28, places=(60, 120, 300, 400))
+    page[9:9] = [Text("Bracket of steel,", 120, 148), Text("with bolts", 120, 164)]
+    assert "\n2 | Bracket of steel, with bolts | 14 | 28\n3 | Hose" in text_of(tmp_path, page)
