@@ -97,7 +97,7 @@ def test_an_image_is_read_and_each_page_of_a_tiff(ocr, tmp_path, suffix):
     assert [page.number for page in built.pages] == ([1, 2] if several else [])
 
 
-@pytest.mark.parametrize("kind", ["transparent", "larger than a picture may be"])
+@pytest.mark.parametrize("kind", ["transparent", "of 16 bits", "larger than a picture may be"])
 def test_text_on_a_transparent_ground_and_a_photo_of_any_size_are_read(ocr, tmp_path, monkeypatch, kind):
     from PIL import Image
 
@@ -106,6 +106,9 @@ def test_text_on_a_transparent_ground_and_a_photo_of_any_size_are_read(ocr, tmp_
         dark = 255 - pixels[:, :, :1]
         path = tmp_path / "a.png"
         Image.fromarray(np.dstack([np.zeros_like(dark)] * 3 + [dark]), "RGBA").save(path)
+    elif kind == "of 16 bits":
+        path = tmp_path / "a.tif"
+        Image.fromarray(pixels[:, :, 0].astype(np.uint16) * 200 + 9000).save(path)
     else:
         path = tmp_path / "a.jpg"
         Image.fromarray(pixels).save(path)
