@@ -142,8 +142,10 @@ def test_lines_that_differ_only_in_numbers_are_no_heads_when_nothing_parts_them_
 
 def test_a_sentence_broken_over_two_pages_stays_whole_and_keeps_both_pages(tmp_path):
     rest = ["before anyone had noticed the change, and nobody was hurt by it at all.", "It was over."]
-    path = make_pdf(tmp_path / "two.pdf", [paragraph(FILLER + FILLER[:1]), paragraph(rest)])
+    note = Text("1 The book is kept in the harbour office.", y=700, size=8)
+    path = make_pdf(tmp_path / "two.pdf", [[*paragraph(FILLER + FILLER[:1]), note], paragraph(rest)])
     source = extract_text(path)
+    assert source.text.startswith(f"{note.text}\n\n")
     assert f"{FILLER[0]} {rest[0]}" in source.text
     (chunk,) = split(source)
     assert (chunk["page"], chunk["metadata"]["page_end"]) == (1, 2)
