@@ -455,3 +455,13 @@ def test_a_cell_of_two_lines_between_others_that_are_centred_beside_it_is_one(tm
     page = table(rows, pitch=28, places=(60, 120, 300, 400))
     page[9:9] = [Text("Bracket of steel,", 120, 148), Text("with bolts", 120, 164)]
     assert "\n2 | Bracket of steel, with bolts | 14 | 28\n3 | Hose" in text_of(tmp_path, page)
+
+
+def test_columns_of_which_each_row_fills_one_are_two_and_a_bold_header_ends_above_figures(tmp_path):
+    header, *rows = (
+        "Date | Details | Paid out | Paid in | Balance\n1 Mar | Brought forward | – | – | 120\n"
+        "2 Mar | Bread | 20 | – | 100\n3 Mar | Wages | – | 300 | 400\n4 Mar | Fish | 10 | – | 390"
+    ).split("\n")
+    places = (60, 120, 240, 330, 420)
+    page = [*table(header, places=places, bold=True), *table("\n".join(rows), y=114, places=places)]
+    assert text_of(tmp_path, page) == "\n".join([header, *rows])
