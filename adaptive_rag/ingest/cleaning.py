@@ -13,10 +13,16 @@ _LIGATURES = {chr(code): unicodedata.normalize("NFKC", chr(code)) for code in ra
 _ACCENTS = {
     "¨": "\u0308", "´": "\u0301", "`": "\u0300", "ˆ": "\u0302", "˜": "\u0303", "ˇ": "\u030c", "¸": "\u0327",
 }  # fmt: skip
+# Bullets and boxes of the fonts Symbol and Wingdings, in the private codes that Word gives them in a PDF.
+SYMBOLS = {
+    "\uf0b7": "•", "\uf0a7": "▪", "\uf0d8": "➢", "\uf0e0": "→", "\uf0fc": "✓", "\uf0fb": "✗", "\uf0a8": "☐",
+    "\uf0fd": "☒", "\uf0fe": "☑",
+}  # fmt: skip
 _TO_CLEAN = re.compile(
     r"(?P<ligature>[\ufb00-\ufb06])"
     r"|(?P<form>[\ufb1d-\ufdff\ufe70-\ufefc]+)"
     r"|(?P<small>[\uf730-\uf739\uf761-\uf77a])"
+    rf"|(?P<symbol>[{''.join(SYMBOLS)}])"
     r"|(?P<accent>(?:[¨´ˆ˜ˇ¸]|(?<=[^\W\d_])`)[^\W\d_])"
     r"|(?P<leader>(?:\. ?){5,})"
     r"|(?P<blanks>(?! (?=\S))[\s\u200b\u2060]+)"
@@ -48,6 +54,8 @@ def _clean_match(match: re.Match[str]) -> str:
         return "".join(unicodedata.normalize("NFKC", form).lstrip(" ") for form in match[0])
     if match["small"]:  # an old-style figure or a small capital in Adobe's private codes: "\uf761" is an "a"
         return chr(ord(match[0]) - 0xF700)
+    if match["symbol"]:
+        return SYMBOLS[match[0]]
     if accented := match["accent"]:
         letter = {"ı": "i", "ȷ": "j"}.get(accented[1], accented[1])
         composed = unicodedata.normalize("NFC", letter + _ACCENTS[accented[0]])

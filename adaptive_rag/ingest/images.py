@@ -70,6 +70,8 @@ def _decode(image: Any, index: int) -> NDArray[np.uint8]:
             raise IndexingError(
                 f"has {image.width:,} x {image.height:,} pixels, and up to {limit} are read. Make it smaller"
             )
+        if image.mode.startswith("I"):  # 16 bits of grey, which Pillow would cut off at 255
+            image = Image.fromarray((np.asarray(image) >> 8).astype(np.uint8))
         picture = image.convert("RGBA")
     except (OSError, SyntaxError, ValueError, EOFError) as error:
         raise IndexingError(

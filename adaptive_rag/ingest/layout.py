@@ -10,21 +10,25 @@ from functools import cached_property
 from itertools import pairwise
 from statistics import median
 
-from adaptive_rag.ingest.cleaning import Vocabulary, clean
+from adaptive_rag.ingest.cleaning import SYMBOLS, Vocabulary, clean
 from adaptive_rag.ingest.lines import LEADER_DOTS, Extent, Line
 from adaptive_rag.ingest.page_headers import NUMBER_OF_PAGE
 
 # How a line follows the line before it.
 WRAPPED, NEW_LINE, NEW_PARAGRAPH = 0, 1, 2
 
-_BULLET = re.compile(r"[-*•▪◦‣·–—●■]\s")
-_ITEM_NUMBER = re.compile(r"\(?(?:\d{1,3}|[a-z])[.)]\s")
+_BULLET = re.compile(rf"[-*•▪◦‣·–—●■○□◆❖►➢➔✓✔☐☑☒{''.join(SYMBOLS)}]\s")
+_ITEM_NUMBER = re.compile(r"\(?(?:\d{1,3}|[a-z])[.)]\s|(?:\d{1,2}\.)+\d{1,2}\s")
+# What begins an item whose other lines are indented; Word uses "o" as a bullet.
+_HANGING_ITEM = re.compile(rf"{_BULLET.pattern}|{_ITEM_NUMBER.pattern}|o\s")
 _SPLIT_WORD = re.compile(r"[^\W\d_][-\u2010\u00ad]\s*$")
 _SENTENCE_END = re.compile(r"[.!?:;…][\"'”’»)\]]*\s*$")
 # A short text without a word: fractions and exponents of a formula are extracted as such lines.
 _FORMULA_FRAGMENT = re.compile(r"(?!.*[^\W\d_]{3}).{1,12}")
 # The most lines of a running head, and the most characters in each.
 _MAX_EDGE_LINES, _MAX_HEAD_LENGTH = 3, 120
+# In type sizes of the page's usual line: a larger line at its edge is a title.
+_MAX_HEAD_SIZE = 1.3
 # Arabic and Roman page or chapter numbers. Longer numbers, such as that of an invoice, distinguish two heads.
 _SHORT_NUMBER = re.compile(r"(?<!\d)\d{1,3}(?!\d)|(?<!\w)[ivxlcdm]+(?!\w)")
 # A position at a page's edge: "top" or "foot", height in steps of 3 points, type size.
@@ -52,10 +56,14 @@ class Survey:
             self._size_counts[round(line.size, 1)] += len(line.text)
             self._bold_counts[line.bold] += len(line.text)
         edge_texts: dict[_Slot, set[str]] = defaultdict(set)
+        max_size = _MAX_HEAD_SIZE * median(line.size for line in lines) if lines else 0.0
         for slot, line in _find_edge_lines(lines):
             # A running head may have the book's title on one side and the chapter's title on the other.
             # A wide gap before the page number may split the line on one page and not on another.
-            edge_texts[slot].update(map(_without_numbers, (*line.pieces, line.text)))
+            is_title = line.size > max_size
+            edge_texts[slot].update(
+                _normalize_head(text, is_title=is_title) for text in (*line.pieces, line.text)
+            )
         for slot, texts in edge_texts.items():
             self._slot_texts.setdefault(slot, []).append(texts)
         # Each text once: two copies of a form on one sheet are no running heads.
@@ -112,11 +120,15 @@ class Survey:
         return slots
 
 
-def _without_numbers(text: str) -> str:
-    """Return a text at a page's edge with "#" for each page or chapter number: "# the tides of #"."""
+def _normalize_head(text: str, *, is_title: bool) -> str:
+    """Return a text at a page's edge with "#" for each page or chapter number: "# the tides of #".
+
+    A title keeps its number: "Day 2" is no running head, though "Day 1" and "Day 3" are on other pages.
+    """
     if NUMBER_OF_PAGE.fullmatch(text):
         return "#"
-    return _SHORT_NUMBER.sub("#", clean(text).strip().casefold())
+    text = clean(text).strip().casefold()
+    return text if is_title else _SHORT_NUMBER.sub("#", text)
 
 
 def _find_edge_lines(
@@ -156,8 +168,8 @@ class Flow:
         self._by_left = sorted(lines, key=lambda line: line.x0)
         self._text_columns: dict[tuple[float, float], Extent] = {}
         self._tabular: set[int] = set()  # indexes of lines with a stop below or above another one
-        for index, (upper, lower) in enumerate(pairwise(lines)):
-            if any(abs(stop - other) < 2 for stop in upper.stops for other in lower.stops):
+        for index, (upper, lower) in enumerate(pairwise(map(_find_column_stops, lines))):
+            if any(abs(stop - other) < 2 for stop in upper for other in lower):
                 self._tabular |= {index, index + 1}
 
     def text_column(self, line: Line) -> Extent:
@@ -245,12 +257,18 @@ class Flow:
             return False
         following = self.lines[index + 1] if index + 1 < len(self.lines) else None
         if shift > min_shift:
-            if _BULLET.match(previous.text) or _ITEM_NUMBER.match(previous.text):
+            if _HANGING_ITEM.match(previous.text):
                 return False
             return following is None or following.y0 < line.y0 or following.x0 < line.x0 - min_shift
         if shift < -min_shift and index > 1:
-            return abs(self.lines[index - 2].x0 - previous.x0) < 1
+            return line.text.startswith("o ") or abs(self.lines[index - 2].x0 - previous.x0) < 1
         return False
+
+
+def _find_column_stops(line: Line) -> list[float]:
+    """Return the stops of a line, but not the one between a bullet or an item's number and its text."""
+    is_item = len(line.stops) == len(line.pieces) - 1 and _HANGING_ITEM.fullmatch(f"{line.pieces[0]} ")
+    return line.stops[1:] if is_item else line.stops
 
 
 def _pitch(lines: Sequence[Line]) -> float:

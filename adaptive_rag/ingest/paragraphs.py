@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain, pairwise
 
 from adaptive_rag.ingest.cleaning import clean
 from adaptive_rag.ingest.documents import PARAGRAPH, TextBuilder
@@ -13,6 +14,9 @@ from adaptive_rag.ingest.lines import Line
 _MAX_HEADING_LENGTH, _MAX_HEADING_LINES = 150, 3
 # The least type size of a heading that is not bold, as a multiple of the body's.
 _HEADING_SIZE = 1.1
+# The largest type size of a note, as a multiple of the body's.
+_MAX_NOTE_SIZE = 0.9
+_ENDED = re.compile(r"[.!?:]\W*$")
 
 
 class ParagraphWriter:
@@ -37,7 +41,11 @@ class ParagraphWriter:
 
     def write(self, pages: Iterable[tuple[int | None, Sequence[Line]]]) -> None:
         """Write all pages, and mark their headings; a page without a number is not marked as a page."""
-        for line, page, next_line, relation in _with_next_line(pages):
+        ordered = (
+            (number, self._move_notes(lines, next_lines))
+            for (number, lines), (_, next_lines) in pairwise(chain(pages, [(None, ())]))
+        )
+        for line, page, next_line, relation in _with_next_line(ordered):
             if page is not None:
                 self._mark_remaining_bookmarks()
                 self._builder.mark_page(page)
@@ -55,6 +63,21 @@ class ParagraphWriter:
         ranks = sorted({rank for _, _, rank in self._headings}, reverse=True)
         for offset, title, rank in self._headings:
             self._builder.mark_heading(title, ranks.index(rank) + 1, offset=offset)
+
+    def _move_notes(self, lines: Sequence[Line], next_lines: Sequence[Line]) -> Sequence[Line]:
+        """Move the notes at a page's foot above the paragraph of a sentence that the next page continues."""
+        max_size, end = _MAX_NOTE_SIZE * self._survey.body_size, len(lines)
+        while end and lines[end - 1].size < max_size and not lines[end - 1].columns:
+            end -= 1
+        if end in (0, len(lines)) or not next_lines or _ENDED.search(lines[end - 1].text):
+            return lines
+        flow = Flow(lines[:end])
+        if flow.relation_to_next_page(Flow(next_lines)) != WRAPPED:
+            return lines
+        start = end - 1
+        while start and flow.relation(start) == WRAPPED:
+            start -= 1
+        return [*lines[:start], *lines[end:], *lines[start:end]]
 
     def _write_line(self, line: Line, next_line: Line | None, relation: int) -> None:
         """Write a line, and what separates it from the next one."""

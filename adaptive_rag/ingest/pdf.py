@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
@@ -29,6 +29,7 @@ from adaptive_rag.ingest.layout import Survey
 from adaptive_rag.ingest.lines import Line, group_side_by_side, join_signs_to_figures, merge_lines
 from adaptive_rag.ingest.paragraphs import ParagraphWriter
 from adaptive_rag.ingest.pdf_lines import (
+    RawLine,
     find_raw_lines,
     make_ltr_lines,
     make_rtl_lines,
@@ -56,8 +57,13 @@ _PAGES_PER_SHRINK = 50
 _MAX_ZOOM = 300 / 72
 # A page with more paths has a map or a drawing, whose lines frame no table.
 _MAX_PATHS = 5000
+# The most characters of a stamp on a scan, such as the number of a signed document, and the least share of a
+# page that its pictures cover.
+_MAX_STAMP_LENGTH, _MIN_COVERED = 200, 0.8
 # In bytes: a larger attachment is not read.
 _MAX_ATTACHMENT_SIZE = 50_000_000
+# The rotations of a page with which text in these directions is upright.
+_TURNS = {(0, -1): 90, (-1, 0): 180, (0, 1): 270}
 # A page's number, from 1, and its lines.
 _Page = tuple[int, list[Line]]
 
@@ -66,8 +72,8 @@ def load_pdf(path: Path, builder: TextBuilder) -> None:
     """Write a PDF's text, pages and headings into `builder`."""
     with open_pdf(path) as document:
         hidden_words: dict[int, int] = {}
-        survey, kept_pages, textless = _survey_pages(document, hidden_words)
-        image_pages = [number for number in textless if document[number - 1].get_bboxlog()]
+        survey, kept_pages, textless, stamped = _survey_pages(document, hidden_words)
+        image_pages = {number: 0 for number in textless if document[number - 1].get_bboxlog()} | stamped
         has_ocr = bool(image_pages) and find_spec("rapidocr") is not None
         ocr_lines = _read_image_pages(document, image_pages, survey, builder) if has_ocr else {}
         pages = kept_pages or _read_pages(document, hidden_words)
@@ -97,10 +103,11 @@ def load_pdf(path: Path, builder: TextBuilder) -> None:
     if ocr_lines:
         numbers = pdf_messages.format_ranges([*ocr_lines])
         builder.notes.append(f"{len(ocr_lines)} of {page_count} pages were read from pictures: {numbers}")
-    if unread := [number for number in textless if number not in ocr_lines]:
+    if unread := sorted({*textless, *(() if has_ocr else stamped)}.difference(ocr_lines)):
         advice = pdf_messages.advise_ocr(path) if image_pages and not has_ocr else ""
         numbers = pdf_messages.format_ranges(unread)
-        builder.notes.append(f"{len(unread)} of {page_count} pages hold no text: {numbers}{advice}")
+        none = "no text" if set(unread) <= set(textless) else "little or no text"
+        builder.notes.append(f"{len(unread)} of {page_count} pages hold {none}: {numbers}{advice}")
 
 
 @contextmanager
@@ -141,23 +148,37 @@ def open_pdf(path: Path) -> Iterator[Any]:
         tools.mupdf_display_warnings(displayed[1])
 
 
-def _survey_pages(document: Any, hidden_words: dict[int, int]) -> tuple[Survey, list[_Page], list[int]]:
+def _survey_pages(
+    document: Any, hidden_words: dict[int, int]
+) -> tuple[Survey, list[_Page], list[int], dict[int, int]]:
     """Read all pages once; return a survey of them, the pages, and the numbers of those without text.
 
-    The pages of a document with more than _MAX_KEPT_LINES lines are not returned.
+    The pages of a document with more than _MAX_KEPT_LINES lines are not returned. The last result has the
+    numbers of scans with a stamp, and the length of its text.
     """
     survey = Survey()
     kept_pages: list[_Page] = []
-    textless = []
+    textless, stamped = [], {}
     for number, lines in _read_pages(document, hidden_words):
         survey.add(lines)
+        length = sum(len(line.text) for line in lines)
         if not lines:
             textless.append(number)
+        elif length <= _MAX_STAMP_LENGTH and _is_scan(document[number - 1]):
+            stamped[number] = length
         if survey.line_count <= _MAX_KEPT_LINES:
             kept_pages.append((number, lines))
         else:
             kept_pages.clear()
-    return survey, kept_pages, textless
+    return survey, kept_pages, textless, stamped
+
+
+def _is_scan(page: Any) -> bool:
+    """Return whether pictures cover a page and no invisible text, which OCR adds, is behind them."""
+    log = page.get_bboxlog()
+    pictures = (pymupdf.Rect(box) for kind, box in log if kind in ("fill-image", "fill-imgmask"))
+    covered = sum((box & page.rect).get_area() for box in pictures)
+    return covered > _MIN_COVERED * page.rect.get_area() and all(kind != "ignore-text" for kind, _ in log)
 
 
 def _read_pages(document: Any, hidden_words: dict[int, int]) -> Iterator[_Page]:
@@ -166,8 +187,13 @@ def _read_pages(document: Any, hidden_words: dict[int, int]) -> Iterator[_Page]:
         if page.rotation:
             _set_upright(page)
         visible = VisibleText(page, pymupdf.TEXTFLAGS_TEXT)
-        hidden_words[number] = visible.hidden_words
         raw_lines = find_raw_lines(visible)
+        if turn := _find_turn(raw_lines):
+            page.set_rotation(turn)
+            _set_upright(page)
+            visible = VisibleText(page, pymupdf.TEXTFLAGS_TEXT)
+            raw_lines = find_raw_lines(visible)
+        hidden_words[number] = visible.hidden_words
         texts = [raw.text for raw in raw_lines]
         has_rtl = has_rtl_letters("".join(texts))
         is_rtl_page = has_rtl and is_mostly_rtl(texts)
@@ -182,6 +208,15 @@ def _read_pages(document: Any, hidden_words: dict[int, int]) -> Iterator[_Page]:
         yield number, _merge_rows(page, visible, lines, is_rtl_page=is_rtl_page)
         if number % _PAGES_PER_SHRINK == 0:
             pymupdf.TOOLS.store_shrink(100)
+
+
+def _find_turn(raw_lines: Sequence[RawLine]) -> int:
+    """Return the rotation with which most text of a page is upright: a wide table may be set sideways."""
+    letters: Counter[int] = Counter()
+    for line, text, _ in raw_lines:
+        x, y = map(round, line["dir"])
+        letters[_TURNS.get((x, y), 0) if line["wmode"] == 0 else 0] += len(text)
+    return max(letters, key=letters.__getitem__, default=0)
 
 
 def _set_upright(page: Any) -> None:
@@ -238,17 +273,20 @@ def _parse_glyph_name(name: str) -> str:
 
 
 def _read_image_pages(
-    document: Any, numbers: Sequence[int], survey: Survey, builder: TextBuilder
+    document: Any, text_lengths: Mapping[int, int], survey: Survey, builder: TextBuilder
 ) -> dict[int, list[Line]]:
-    """Read up to MAX_PAGES pages with OCR; return the lines of those with text, and add them to `survey`."""
+    """Read up to MAX_PAGES pages with OCR; return the lines of those with text, and add them to `survey`.
+
+    `text_lengths` has the length of the text on each of these pages; that in its picture must be longer.
+    """
     import numpy as np
 
     from adaptive_rag.ingest.ocr import MAX_PAGES, MAX_SIDE, note_unread, read_picture
 
-    note_unread(builder, len(numbers))
+    note_unread(builder, len(text_lengths))
     lines_by_page = {}
     body_size = survey.body_size
-    for number in numbers[:MAX_PAGES]:
+    for number in sorted(text_lengths)[:MAX_PAGES]:
         page = document[number - 1]
         zoom = min(MAX_SIDE / max(page.rect.width, page.rect.height), _MAX_ZOOM)
         pixmap = page.get_pixmap(matrix=pymupdf.Matrix(zoom, zoom), colorspace=pymupdf.csRGB, alpha=False)
@@ -256,7 +294,7 @@ def _read_image_pages(
         bgr = np.ascontiguousarray(pixels[:, :, ::-1])
         lines = read_picture(bgr, 1 / zoom, body_size=body_size)
         pymupdf.TOOLS.store_shrink(100)
-        if lines:
+        if sum(len(line.text) for line in lines) > 2 * text_lengths[number]:
             survey.add(lines)
             lines_by_page[number] = lines
     return lines_by_page

@@ -16,8 +16,8 @@ _TIME = r"(?:(\d{1,3}):)?(\d{1,2}):(\d\d)[.,]\d{1,3}"
 _TIMES = re.compile(rf"^[ \t]*{_TIME}[ \t]*-->[ \t]*{_TIME}[^\n]*\n?", re.MULTILINE)
 _SPEAKER = re.compile(r"<v(?:\.[\w.]{0,50})?[ \t]+([^<>\n]{1,100})>")
 _MARKUP = re.compile(r"</?[a-zA-Z\d][^<>\n]{0,100}>|</>|\{\\[^{}\n]{0,100}\}")
-# What ends a subtitle: in .vtt a blank line, in .srt, whose texts may have some, the number of the next one.
-_BLANK_LINE = re.compile(r"^[ \t]*$", re.MULTILINE)
+# What ends a subtitle: in .vtt an empty line, in .srt, whose texts may have some, the number of the next one.
+_EMPTY_LINE = re.compile(r"^$", re.MULTILINE)
 _END_OF_SRT = re.compile(r"^[ \t]*\n[ \t]*\d+[ \t]*\n\Z", re.MULTILINE)
 # A paragraph ends at a pause of this many seconds, or with a sentence after this many characters.
 _PAUSE = 3
@@ -37,7 +37,7 @@ def load_subtitles(path: Path, builder: TextBuilder) -> None:
     If speakers are named, a paragraph begins with the time and the name, as in a chat log.
     """
     text, speaker, last_end = "", "", -1
-    end_of_cue = _END_OF_SRT if path.suffix.lower() == ".srt" else _BLANK_LINE
+    end_of_cue = _END_OF_SRT if path.suffix.lower() == ".srt" else _EMPTY_LINE
     for cue in _cues(decode(path.read_bytes(), builder), end_of_cue):
         is_full = len(text) > _LONG_PARAGRAPH and text.endswith((".", "!", "?", "…"))
         ends_paragraph = is_full or cue.start - last_end > _PAUSE

@@ -77,7 +77,18 @@ def find_columns(rows: Sequence[Cells]) -> list[Extent]:
         body = (cell for cells in rows[HEADER_ROWS:] for cell in cells)
         if columns and all(len(find_overlapped_columns(cell_extent(cell), columns)) < 2 for cell in body):
             return columns
+    # Each row may fill only one of two columns, such as "Paid in" and "Paid out"; the header names both.
+    columns = _merge_overlapping(
+        cell_extent(cell) for cells in rows if len(cells) == usual_count for cell in cells
+    )
+    if len(columns) > usual_count and any(_are_one_per_column(cells, columns) for cells in rows):
+        return columns
     return _columns_of_rows(rows, usual_count)
+
+
+def _are_one_per_column(cells: Cells, columns: Sequence[Extent]) -> bool:
+    overlapped = [find_overlapped_columns(cell_extent(cell), columns) for cell in cells]
+    return overlapped == [[column] for column in range(len(columns))]
 
 
 def _columns_of_rows(rows: Sequence[Cells], count: int) -> list[Extent]:

@@ -30,15 +30,23 @@ _Row = Mapping[int, Sequence[Line]]
 
 
 def count_header_lines(rows: Sequence[_Row]) -> int:
-    """Return the number of lines above the first line of figures; 0 if no line names columns."""
+    """Return the number of lines above the first line of figures; 0 if no line names columns.
+
+    A bold header ends above the first line with a figure that is not bold.
+    """
     header_lines = 0
     for index, row in enumerate(rows[: MAX_LINES + 1]):
         texts = [_join_text(lines) for column, lines in row.items() if column]
-        if is_row_of_figures(texts):
+        ends_bold = header_lines and _is_bold(rows[index - 1]) and not _is_bold(row)
+        if is_row_of_figures(texts) or (ends_bold and not all(map(is_column_name, texts))):
             return header_lines
         if texts:
             header_lines = index + 1
     return 0
+
+
+def _is_bold(row: _Row) -> bool:
+    return all(line.bold for lines in row.values() for line in lines)
 
 
 def is_row_of_figures(texts: Sequence[str]) -> bool:

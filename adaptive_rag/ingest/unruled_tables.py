@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -34,6 +35,7 @@ from adaptive_rag.ingest.table_headers import (
     add_header_rule,
     count_header_lines,
     has_bold_header,
+    is_column_name,
     read_header_lines,
 )
 from adaptive_rag.text.tables import EMPTY_CELL
@@ -46,6 +48,8 @@ _MAX_GROUP_NAME_WIDTH = 0.6
 # For a table without names: the fewest rows, and the least share of cells with text. A formula or a chart has
 # less.
 _MIN_UNNAMED_ROWS, _MIN_FILLED = 5, 0.6
+# A line is much nearer to the row below it if the distance is this share of that to the row above.
+_MAX_NEARER = 0.6
 # The most lines of a cell if the page writes all lines of a cell before the next cell.
 _MAX_CELL_LINES = 8
 # How many lines to look back for text at the same height.
@@ -139,11 +143,17 @@ def _continues_rows(previous: Sequence[Line], row: Sequence[Line]) -> bool:
     if not is_near or (has_single_line and abs(line.size - previous_line.size) > 0.1 * line.size):
         return False
     if len(row) > 1:
-        return True
+        return not _begins_table(row, previous)
     # A single text may be a short name, or the rest of a cell, which does not extend into the next column.
     start, end = cell_extent(previous)
     is_short = line.x1 - line.x0 < _MAX_GROUP_NAME_WIDTH * (end - start)
     return is_short or not any(line.x0 < cell[0].x0 < line.x1 for cell in split_cells(previous)[1:])
+
+
+def _begins_table(row: Sequence[Line], previous: Iterable[Line]) -> bool:
+    """Return whether a row has bold column names, unlike the row above it, which belongs to other columns."""
+    are_bold_names = all(line.bold and is_column_name(line.text) for line in row)
+    return are_bold_names and not any(line.bold for line in previous)
 
 
 def _read_rows(rows: Sequence[list[Line]], unused: dict[int, Line]) -> list[Line]:
@@ -196,7 +206,8 @@ def _add_header_above(
     above = _find_lines_above(table, columns, unused)
     if header:  # only the lines right above it that name several columns belong to it
         above = list(takewhile(lambda cells: _names_several_columns(cells, columns), reversed(above)))[::-1]
-        if not above:
+        first_row = list(chain.from_iterable(table[0]))
+        if not above or _begins_table(first_row, chain.from_iterable(above[-1])):
             return table, header
     extended_header = _count_header([*above, *table], columns)
     return ([*above, *table], extended_header) if extended_header else (table, header)
@@ -347,16 +358,27 @@ def _assign_row(cells: Cells, columns: Sequence[Extent]) -> Row:
 
 
 def _join_wrapped_rows(rows: Sequence[Row]) -> list[Row]:
-    """Join each line that only continues cells of the row above it with that row."""
+    """Join each line that only continues cells of the row above it, or begins those below it, with that row.
+
+    A line begins a cell of the row below if it is much nearer to it: other cells may be centred beside it.
+    """
     heights = [min(line.y0 for cell in row.values() for line in cell) for row in rows]
     steps = [below - above for above, below in pairwise(heights)]
     pitch = median([step for step, row in zip(steps, rows[1:], strict=True) if 0 in row] or steps or [0.0])
     joined = [rows[0]]
-    for step, row in zip(steps, rows[1:], strict=True):
+    begun: Row = {}
+    for step, next_step, row in zip(steps, [*steps, math.inf][1:], rows[1:], strict=True):
         label = row.get(0)
         is_lone_remainder = len(row) == 1 and (label is None or label[0].text[:1].islower())
         is_close_remainder = step < 0.9 * pitch and (label is None or len(row) == 1)
-        if is_lone_remainder or is_close_remainder:
+        if begun:
+            joined.append(
+                {column: begun.get(column, []) + row.get(column, []) for column in {**begun, **row}}
+            )
+            begun = {}
+        elif is_lone_remainder and label is None and next_step < _MAX_NEARER * step:
+            begun = row
+        elif is_lone_remainder or is_close_remainder:
             for column, cell in row.items():
                 joined[-1].setdefault(column, []).extend(cell)
         else:

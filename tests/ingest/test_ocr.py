@@ -97,7 +97,7 @@ def test_an_image_is_read_and_each_page_of_a_tiff(ocr, tmp_path, suffix):
     assert [page.number for page in built.pages] == ([1, 2] if several else [])
 
 
-@pytest.mark.parametrize("kind", ["transparent", "larger than a picture may be"])
+@pytest.mark.parametrize("kind", ["transparent", "of 16 bits", "larger than a picture may be"])
 def test_text_on_a_transparent_ground_and_a_photo_of_any_size_are_read(ocr, tmp_path, monkeypatch, kind):
     from PIL import Image
 
@@ -106,6 +106,9 @@ def test_text_on_a_transparent_ground_and_a_photo_of_any_size_are_read(ocr, tmp_
         dark = 255 - pixels[:, :, :1]
         path = tmp_path / "a.png"
         Image.fromarray(np.dstack([np.zeros_like(dark)] * 3 + [dark]), "RGBA").save(path)
+    elif kind == "of 16 bits":
+        path = tmp_path / "a.tif"
+        Image.fromarray(pixels[:, :, 0].astype(np.uint16) * 200 + 9000).save(path)
     else:
         path = tmp_path / "a.jpg"
         Image.fromarray(pixels).save(path)
@@ -161,12 +164,31 @@ def test_of_a_long_scan_the_first_pages_are_read_and_a_note_says_so(ocr, tmp_pat
     assert builder.notes[0].startswith("2 of 3 pictures were not read, since a file may have 1")
 
 
+def stamp(path: Path, text: str) -> Path:
+    """Write a text across the top of the first page of a scan, which is enlarged to the whole page."""
+    with pymupdf.open(path) as document:
+        page = document[0]
+        page.set_cropbox((0, 0, 360, 120))
+        page.insert_text((10, 12), text, fontsize=7)
+        document.saveIncr()
+    return path
+
+
+def test_a_scan_with_a_stamp_is_read_if_its_picture_has_more_text(ocr, tmp_path):
+    stamped = stamp(save_scan(tmp_path / "a.pdf", note(GATE)), "Envelope ID 4F5A-88")
+    assert GATE in load(stamped).text and load(stamped).notes == ["1 of 1 pages were read from pictures: 1"]
+    plain = load(stamp(save_scan(tmp_path / "b.pdf", note("")), "Thank you!"))
+    assert (plain.text, plain.notes) == ("Thank you!", [])
+
+
 def test_without_the_extra_a_note_names_the_pages_and_the_command(tmp_path, without_extra):
     builder = load(save_scan(tmp_path / "a.pdf", note(GATE), "The wall is 5 m high."))
     assert builder.text == "The wall is 5 m high."
     [said] = builder.notes
     assert said.startswith("1 of 2 pages hold no text: 1. ")
     assert "pip install 'adaptive-rag[ocr]'" in said and "ocrmypdf a.pdf a-text.pdf" in said
+    [said] = load(stamp(save_scan(tmp_path / "b.pdf", note(GATE)), "Envelope ID 4F5A-88")).notes
+    assert said.startswith("1 of 1 pages hold little or no text: 1. ")
 
 
 def test_without_the_extra_a_scan_says_what_to_install(tmp_path, without_extra):

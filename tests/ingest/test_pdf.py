@@ -35,6 +35,13 @@ def test_wrapped_lines_become_a_paragraph_and_gaps_and_indents_part_paragraphs(t
     assert text_of(tmp_path, paragraph([*FILLER, *number])) == f"{prose} {' '.join(number)}"
 
 
+@pytest.mark.parametrize(("mark", "indent"), [("-", 18), ("o", 16), ("7.", 28), ("1.1", 36)])
+def test_a_list_item_goes_on_in_indented_lines_however_far_its_mark_is_from_it(tmp_path, mark, indent):
+    items = [line for y in (100, 128) for line in (Text(mark, y=y), *paragraph(FILLER, x=60 + indent, y=y))]
+    item = f"{mark} {' '.join(FILLER)}"
+    assert re.split("\n+", text_of(tmp_path, items)) == [item, item]
+
+
 @pytest.mark.parametrize(
     ("shown", "meant"),
     [
@@ -98,6 +105,11 @@ def test_heads_with_other_numbers_are_text_of_their_pages(tmp_path):
     assert "Invoice No. 4712\n\nThe keeper" in text_of(tmp_path, *pages)
 
 
+def test_titles_that_differ_only_in_numbers_are_no_running_heads(tmp_path):
+    pages = [[Text(f"Day {number}", y=60, size=18), *paragraph(FILLER)] for number in (1, 2, 3)]
+    assert "Day 2\n\nThe keeper" in text_of(tmp_path, *pages)
+
+
 def test_two_copies_of_a_form_on_one_page_have_no_running_head(tmp_path):
     page = [Text("Receipt of the harbour", x, 40, size=14) for x in (60, 340)]
     page += [Text("A berth, one night", x, 100) for x in (60, 340)]
@@ -130,8 +142,10 @@ def test_lines_that_differ_only_in_numbers_are_no_heads_when_nothing_parts_them_
 
 def test_a_sentence_broken_over_two_pages_stays_whole_and_keeps_both_pages(tmp_path):
     rest = ["before anyone had noticed the change, and nobody was hurt by it at all.", "It was over."]
-    path = make_pdf(tmp_path / "two.pdf", [paragraph(FILLER + FILLER[:1]), paragraph(rest)])
+    note = Text("1 The book is kept in the harbour office.", y=700, size=8)
+    path = make_pdf(tmp_path / "two.pdf", [[*paragraph(FILLER + FILLER[:1]), note], paragraph(rest)])
     source = extract_text(path)
+    assert source.text.startswith(f"{note.text}\n\n")
     assert f"{FILLER[0]} {rest[0]}" in source.text
     (chunk,) = split(source)
     assert (chunk["page"], chunk["metadata"]["page_end"]) == (1, 2)
@@ -248,7 +262,8 @@ def test_labels_all_over_a_page_are_set_in_columns_in_time():
     assert time.process_time() - started < 3
 
 
-def test_forms_of_arabic_letters_small_capitals_and_old_style_figures_become_letters():
+def test_private_codes_and_forms_of_arabic_letters_become_letters_and_signs():
+    assert clean("\uf0b7 Water \uf0a8 Power \uf0fe") == "• Water ☐ Power ☑"
     assert clean("ﻓﺘﺢ ﺍﻟﻤﻴﻨﺎﺀ 10²") == "فتح الميناء 10²"
     assert clean("ﻓ\ufe76ﺘﺢ") == "ف\u064eتح"  # a mark with a form of its own, which cuts no word
     assert clean("A\uf770\uf770\uf765\uf76e\uf764\uf769\uf778 \uf731\uf732") == "Appendix 12"

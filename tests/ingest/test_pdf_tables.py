@@ -240,13 +240,15 @@ def test_a_cell_that_reaches_lower_than_its_row_makes_no_row_of_its_own(tmp_path
     assert text_of(tmp_path, boxes(*cells)) == "Item | Place of it\nSalt | bay 3\nRope | bay 5"
 
 
-def test_a_page_stored_on_its_side_is_read_as_it_is_shown(tmp_path):
+@pytest.mark.parametrize(("turn", "rotation"), [(90, 90), (90, 0), (180, 0), (270, 0)])
+def test_a_page_on_its_side_or_upside_down_is_read_as_if_it_were_upright(tmp_path, turn, rotation):
     path = make_pdf(tmp_path / "made.pdf", [[*paragraph(PROSE), *table(MONEY, y=160)]])
     upright = extract_text(path).text
     with pymupdf.open(path) as flat, pymupdf.open() as turned:
-        page = turned.new_page(width=flat[0].rect.height, height=flat[0].rect.width)
-        page.show_pdf_page(page.rect, flat, 0, rotate=90)
-        page.set_rotation(90)
+        _, _, *size = flat[0].rect
+        page = turned.new_page(0, *(size if turn == 180 else size[::-1]))
+        page.show_pdf_page(page.rect, flat, 0, rotate=turn)
+        page.set_rotation(rotation)
         turned.save(tmp_path / "turned.pdf")
     assert extract_text(tmp_path / "turned.pdf").text == upright
 
@@ -431,3 +433,35 @@ def test_the_first_rows_of_a_form_are_no_header(tmp_path, is_ruled):
     rules = grid([56, 196, 400], [88 + 14 * at for at in range(6)]) if is_ruled else []
     page = [*table(FORM, places=(60, 200)), *rules, *paragraph(PROSE, y=240)]
     assert find_table(tmp_path, page) == ((), rows_of(FORM))
+
+
+def test_what_is_above_a_bold_header_in_other_columns_is_no_part_of_its_table(tmp_path):
+    sender = "Ada Moor, Harbour Road | Slip 4711\nPellhythe | 4 March"
+    places = (60, 160, 260, 400)
+    page = [
+        *table(sender, places=(60, 400)),
+        *table("Pay | Amount | Taken off | Amount", y=140, places=places, bold=True),
+        *table("Salary | 3,200 | Tax | 412\nBonus | 100 | Pension | 160", y=154, places=places),
+    ]
+    assert find_table(tmp_path, page)[1] == [
+        ("Salary", "3,200", "Tax", "412"),
+        ("Bonus", "100", "Pension", "160"),
+    ]
+    assert text_of(tmp_path, page).count("4711") == 1
+
+
+def test_a_cell_of_two_lines_between_others_that_are_centred_beside_it_is_one(tmp_path):
+    rows = "No. | Item | Each | Cost\n1 | Pump | 120 | 120\n2 | – | 14 | 28\n3 | Hose | 35 | 105"
+    page = table(rows, pitch=28, places=(60, 120, 300, 400))
+    page[9:9] = [Text("Bracket of steel,", 120, 148), Text("with bolts", 120, 164)]
+    assert "\n2 | Bracket of steel, with bolts | 14 | 28\n3 | Hose" in text_of(tmp_path, page)
+
+
+def test_columns_of_which_each_row_fills_one_are_two_and_a_bold_header_ends_above_figures(tmp_path):
+    header, *rows = (
+        "Date | Details | Paid out | Paid in | Balance\n1 Mar | Brought forward | – | – | 120\n"
+        "2 Mar | Bread | 20 | – | 100\n3 Mar | Wages | – | 300 | 400\n4 Mar | Fish | 10 | – | 390"
+    ).split("\n")
+    places = (60, 120, 240, 330, 420)
+    page = [*table(header, places=places, bold=True), *table("\n".join(rows), y=114, places=places)]
+    assert text_of(tmp_path, page) == "\n".join([header, *rows])
