@@ -76,6 +76,20 @@ def open_database(settings: ServerSettings) -> Engine:
     return engine
 
 
+@contextmanager
+def use_database(settings: ServerSettings) -> Iterator[Engine]:
+    """Open the database for a command; an error of the database in the block becomes ConfigurationError."""
+    engine = open_database(settings)
+    try:
+        yield engine
+    except SQLAlchemyError as error:
+        # Without the statement, whose parameters are names and hashes of passwords.
+        cause = redact(str(getattr(error, "orig", None) or error))
+        raise ConfigurationError(f"The server's database failed: {cause}. Try again.") from None
+    finally:
+        engine.dispose()
+
+
 def _open(settings: ServerSettings) -> Engine:
     make_folder(settings.data)
     if settings.database is None:

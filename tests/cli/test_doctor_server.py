@@ -1,6 +1,7 @@
 """`adaptive-rag doctor --server` names each fault of a server with what mends it, and changes nothing."""
 
 import json
+import sqlite3
 import sys
 from pathlib import Path
 
@@ -121,6 +122,16 @@ def test_a_backup_says_in_proper_numbers_what_it_holds(run: Run, data: Path) -> 
     said = "kept.zip holds 0 users, 1 collection, 0 documents, 0 threads, 0 jobs.\n"
     key = f"Its key is {data / 'backup.key'}. Keep a copy elsewhere: it is not in the backup.\n"
     assert (kept.exit_code, kept.stdout) == (0, said + key)
+
+
+def test_a_database_that_fails_is_an_error_without_what_was_to_be_stored(run: Run, data: Path) -> None:
+    run("users", "add", "ada", "--admin", stdin="")
+    (data / "conversations.sqlite").write_bytes(b"damaged" * 1000)
+    assert "cannot be written: file is not a database. There is no backup." in run("backup", "kept").stderr
+    with sqlite3.connect(data / "server.sqlite") as connection:
+        connection.execute("ALTER TABLE users RENAME TO persons")
+    added = run("users", "add", "bob", "--password-stdin", stdin="a password of some length\n")
+    assert added.exit_code == 1 and "no such table: users" in added.stderr and "argon2" not in added.stderr
 
 
 @pytest.mark.parametrize("arguments", [("--server", "--data", "other"), ("--data", "far/../other")])
