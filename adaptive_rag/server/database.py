@@ -150,9 +150,9 @@ def open_new_database(settings: ServerSettings, revision: str) -> Iterator[tuple
         engine.dispose()
 
 
-def newest_revision() -> str | None:
-    """Return the newest migration that this version knows."""
-    return ScriptDirectory.from_config(_alembic()).get_current_head()
+def known_revisions() -> list[str]:
+    """Return the migrations that this version knows, the newest first."""
+    return [each.revision for each in ScriptDirectory.from_config(_alembic()).walk_revisions()]
 
 
 def _alembic() -> Config:

@@ -10,7 +10,7 @@ from filelock import FileLock
 from sqlalchemy import text
 from sqlalchemy.orm import Session
 
-from adaptive_rag.server.database import newest_revision, open_database
+from adaptive_rag.server.database import known_revisions, open_database
 from adaptive_rag.server.process import LOCK
 from adaptive_rag.server.settings import read_server_settings
 from adaptive_rag.server.tables import Collection, Job
@@ -53,16 +53,17 @@ def test_a_server_that_works_shows_its_migration_its_users_and_its_jobs(run: Run
         found = findings(run)
     assert found["data"] == ("ok", found["data"][1])
     assert "a server is running" in found["data"][1]
-    assert found["database"] == ("ok", f"sqlite, at migration {newest_revision()} ")
+    assert found["database"] == ("ok", f"sqlite, at migration {known_revisions()[0]} ")
     assert "1 job to do" in found["workers"][1]
     assert "whoever is at this machine" in found["users"][1]
     assert found["documents"][0] == "ok"
     (data / "collections" / "another").mkdir(parents=True)
     assert "do not belong together" in findings(run)["documents"][1]
     with engine.begin() as connection:
-        connection.execute(text("UPDATE alembic_version SET version_num = '0000'"))
+        connection.execute(text("UPDATE alembic_version SET version_num = '9999'"))
     engine.dispose()
-    assert f"at migration 0000; this version has {newest_revision()}" in findings(run)["database"][1]
+    newer = f"sqlite, at migration 9999; this version has {known_revisions()[0]}"
+    assert findings(run)["database"] == ("fault", f"{newer} Install the newer version that made it.")
 
 
 def test_an_admin_without_a_password_cannot_sign_in_to_the_page(run: Run, data: Path) -> None:
