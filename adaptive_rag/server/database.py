@@ -35,14 +35,16 @@ _FOREIGN_TABLES = {_REVISIONS, "checkpoints", "checkpoint_blobs", "checkpoint_wr
 
 def connect(settings: ServerSettings) -> Engine:
     """Return the engine of the database, without creating or migrating it."""
+    # The parameters of statements are questions, titles and hashes of passwords, which no error may show.
+    options: dict[str, Any] = {"pool_pre_ping": True, "hide_parameters": True}
     if settings.database is None:
-        return create_engine(settings.database_address, pool_pre_ping=True)
+        return create_engine(settings.database_address, **options)
     import_extra("psycopg", extra="postgres", purpose="server.database")
     from adaptive_rag.server import postgres
 
     engine = create_engine(
         settings.database_address,
-        pool_pre_ping=True,
+        **options,
         pool_timeout=postgres.POOL_SECONDS,
         connect_args=postgres.TIMEOUTS,
     )
@@ -83,7 +85,6 @@ def use_database(settings: ServerSettings) -> Iterator[Engine]:
     try:
         yield engine
     except SQLAlchemyError as error:
-        # Without the statement, whose parameters are names and hashes of passwords.
         cause = redact(str(getattr(error, "orig", None) or error))
         raise ConfigurationError(f"The server's database failed: {cause}. Try again.") from None
     finally:
