@@ -108,7 +108,7 @@ def back_up(settings: ServerSettings, file: Path) -> dict[str, int]:
         raise BackupError("Another backup of this server is being written.") from None
     except Problem as error:
         raise BackupError(f"{error.detail} There is no backup.") from error
-    except (OSError, sqlite3.Error, *database_error_types()) as error:
+    except database_error_types(OSError, sqlite3.Error) as error:
         detail = f"The backup {file} cannot be written: {redact(str(error))}. There is no backup."
         raise BackupError(detail) from error
     return counts

@@ -52,8 +52,8 @@ def work(settings: ServerSettings, indexing_settings: IndexingSettings) -> None:
             pause = _POLL_SECONDS
             try:
                 run_waiting_jobs(indexing_settings, engine, stop.is_set)
-            except database_error_types() as error:
-                log.warning("The database does not answer, and jobs wait: %s", redact(str(error)))
+            except database_error_types(OSError) as error:
+                log.warning("Jobs wait, since not all can be run: %s", redact(str(error)))
                 pause = _LONGEST_PAUSE
             stop.wait(pause)
 
