@@ -102,8 +102,10 @@ def _open(settings: ServerSettings) -> Engine:
 
 
 def _set_up_sqlite(connection: Any, record: object) -> None:
-    # Readers do not wait for a writer, and a writer waits for another one instead of failing.
-    for setting in ("journal_mode=WAL", "foreign_keys=ON", "busy_timeout=10000", "synchronous=FULL"):
+    # Readers do not wait for a writer, and a writer waits for another one instead of failing. As in
+    # PostgreSQL, "reports/a.md" is not in the folder "Reports".
+    for setting in ("journal_mode=WAL", "foreign_keys=ON", "busy_timeout=10000", "synchronous=FULL",
+                    "case_sensitive_like=ON"):  # fmt: skip
         connection.execute(f"PRAGMA {setting}")
     # SQLite's own function ignores case only for ASCII letters, so a search for "über" would miss "Über".
     connection.create_function("lower", 1, lambda text: text and text.lower(), deterministic=True)
