@@ -215,6 +215,7 @@ def read_where(text: str) -> Where:
 
     if len(text) > LONGEST:
         raise InputError(f"A condition of {len(text):,} characters is too long: at most {LONGEST:,}.")
+    text = text.encode(errors="replace").decode()  # no answer could be sent with half an emoji in its trace
     if _depth(text) > DEEPEST:
         raise InputError(f"A condition is nested too deeply: at most {DEEPEST} parentheses and `not`.")
     try:

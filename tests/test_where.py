@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from adaptive_rag.errors import InputError
@@ -152,9 +152,11 @@ def test_conditions_mean_what_their_signs_say(values, sign, bound, other, data) 
 
 @settings(max_examples=200, deadline=None)
 @given(st.text(max_size=60))
+@example('author = "\ud800"')
 def test_any_text_is_a_condition_or_refused(text: str) -> None:
     try:
         condition = read_where(text)
+        assert condition.text.encode().decode() == condition.text
         condition.keep(Held())
     except InputError as error:
         assert str(error)

@@ -94,18 +94,21 @@ def _check_network(settings: ServerSettings) -> Iterator[Finding]:
 def _check_database(settings: ServerSettings) -> Iterator[Finding]:
     from sqlalchemy.exc import SQLAlchemyError
 
-    from adaptive_rag.server.database import connect, newest_revision, revision_of
+    from adaptive_rag.server.database import connect, known_revisions, revision_of
 
     engine = connect(settings)
     try:
-        revision, expected = revision_of(engine), newest_revision()
+        revision, known = revision_of(engine), known_revisions()
+        expected = known[0]
         if revision == expected:
             yield Finding("database", "ok", f"{engine.dialect.name}, at migration {expected}")
         else:
             problem = f"{engine.dialect.name}, at migration {revision}; this version has {expected}"
-            yield Finding(
-                "database", "note", problem, "The next start brings it up to date; make a backup first."
-            )
+            if revision is None or revision in known:
+                mend = "The next start brings it up to date; make a backup first."
+                yield Finding("database", "note", problem, mend)
+            else:
+                yield Finding("database", "fault", problem, "Install the newer version that made it.")
         if revision is not None:
             if revision == expected:
                 yield from _check_pairing(settings, engine)

@@ -13,17 +13,13 @@ def move_aside(data: options.Data = None) -> None:
     or to clear what an interruption left. Stop the server and its workers first.
     """
     settings = options.server_settings(data=data)
-    from adaptive_rag.server.database import open_database
+    from adaptive_rag.server.database import use_database
     from adaptive_rag.server.pairing import collections_without_files
     from adaptive_rag.server.pairing import move_aside as move
     from adaptive_rag.server.process import lock_data_folder
 
-    with lock_data_folder(settings):
-        engine = open_database(settings)
-        try:
-            moved, empty = move(settings, engine), collections_without_files(settings, engine)
-        finally:
-            engine.dispose()
+    with lock_data_folder(settings), use_database(settings) as engine:
+        moved, empty = move(settings, engine), collections_without_files(settings, engine)
     for folder in moved:
         print_line(f"{folder.source}: {format_count(folder.files, 'file')}, now at {folder.target}")
     for name in empty:

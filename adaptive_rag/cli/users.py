@@ -207,15 +207,11 @@ def _database(data: Path | None) -> Iterator[Session]:
     settings = options.server_settings(data=data)
     from sqlalchemy.orm import Session
 
-    from adaptive_rag.server.database import open_database
+    from adaptive_rag.server.database import use_database
 
-    engine = open_database(settings)
-    try:
-        with Session(engine, expire_on_commit=False) as db:
-            yield db
-            db.commit()
-    finally:
-        engine.dispose()
+    with use_database(settings) as engine, Session(engine, expire_on_commit=False) as db:
+        yield db
+        db.commit()
 
 
 def _find_user(db: Session, name: str) -> User:

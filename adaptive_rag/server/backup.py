@@ -48,10 +48,10 @@ from adaptive_rag.server.archive import (
 )
 from adaptive_rag.server.connections import raise_file_limit
 from adaptive_rag.server.conversations import open_conversations, thread_config, write_conversations
-from adaptive_rag.server.database import migrate, open_database, open_new_database, revision_of
+from adaptive_rag.server.database import migrate, open_new_database, revision_of, use_database
 from adaptive_rag.server.folders import folder_of
 from adaptive_rag.server.pairing import pair_new
-from adaptive_rag.server.problems import Problem
+from adaptive_rag.server.problems import Problem, database_error_types
 from adaptive_rag.server.settings import BACKUP_KEY, ServerSettings
 from adaptive_rag.server.tables import (
     Base,
@@ -85,10 +85,9 @@ def back_up(settings: ServerSettings, file: Path) -> dict[str, int]:
     if not settings.data.is_dir():
         raise ConfigurationError(f"There is no server's data in {str(settings.data)!r}.")
     raise_file_limit()  # the lock of each collection is an open file
-    engine = open_database(settings)
     stage, partial = settings.data / _STAGE_FOLDER, file.with_name(file.name + ".partial")
     try:
-        with FileLock(settings.data / "backup.lock", timeout=0):
+        with use_database(settings) as engine, FileLock(settings.data / "backup.lock", timeout=0):
             shutil.rmtree(stage, ignore_errors=True)
             try:
                 counts = _take_snapshot(settings, engine, stage)
@@ -109,10 +108,9 @@ def back_up(settings: ServerSettings, file: Path) -> dict[str, int]:
         raise BackupError("Another backup of this server is being written.") from None
     except Problem as error:
         raise BackupError(f"{error.detail} There is no backup.") from error
-    except OSError as error:
-        raise BackupError(f"The backup {file} cannot be written: {error}. There is no backup.") from error
-    finally:
-        engine.dispose()
+    except database_error_types(OSError, sqlite3.Error) as error:
+        detail = f"The backup {file} cannot be written: {redact(str(error))}. There is no backup."
+        raise BackupError(detail) from error
     return counts
 
 

@@ -35,14 +35,16 @@ _FOREIGN_TABLES = {_REVISIONS, "checkpoints", "checkpoint_blobs", "checkpoint_wr
 
 def connect(settings: ServerSettings) -> Engine:
     """Return the engine of the database, without creating or migrating it."""
+    # The parameters of statements are questions, titles and hashes of passwords, which no error may show.
+    options: dict[str, Any] = {"pool_pre_ping": True, "hide_parameters": True}
     if settings.database is None:
-        return create_engine(settings.database_address, pool_pre_ping=True)
+        return create_engine(settings.database_address, **options)
     import_extra("psycopg", extra="postgres", purpose="server.database")
     from adaptive_rag.server import postgres
 
     engine = create_engine(
         settings.database_address,
-        pool_pre_ping=True,
+        **options,
         pool_timeout=postgres.POOL_SECONDS,
         connect_args=postgres.TIMEOUTS,
     )
@@ -76,6 +78,19 @@ def open_database(settings: ServerSettings) -> Engine:
     return engine
 
 
+@contextmanager
+def use_database(settings: ServerSettings) -> Iterator[Engine]:
+    """Open the database for a command; an error of the database in the block becomes ConfigurationError."""
+    engine = open_database(settings)
+    try:
+        yield engine
+    except SQLAlchemyError as error:
+        cause = redact(str(getattr(error, "orig", None) or error))
+        raise ConfigurationError(f"The server's database failed: {cause}. Try again.") from None
+    finally:
+        engine.dispose()
+
+
 def _open(settings: ServerSettings) -> Engine:
     make_folder(settings.data)
     if settings.database is None:
@@ -87,8 +102,10 @@ def _open(settings: ServerSettings) -> Engine:
 
 
 def _set_up_sqlite(connection: Any, record: object) -> None:
-    # Readers do not wait for a writer, and a writer waits for another one instead of failing.
-    for setting in ("journal_mode=WAL", "foreign_keys=ON", "busy_timeout=10000", "synchronous=FULL"):
+    # Readers do not wait for a writer, and a writer waits for another one instead of failing. As in
+    # PostgreSQL, "reports/a.md" is not in the folder "Reports".
+    for setting in ("journal_mode=WAL", "foreign_keys=ON", "busy_timeout=10000", "synchronous=FULL",
+                    "case_sensitive_like=ON"):  # fmt: skip
         connection.execute(f"PRAGMA {setting}")
     # SQLite's own function ignores case only for ASCII letters, so a search for "über" would miss "Über".
     connection.create_function("lower", 1, lambda text: text and text.lower(), deterministic=True)
@@ -136,9 +153,9 @@ def open_new_database(settings: ServerSettings, revision: str) -> Iterator[tuple
         engine.dispose()
 
 
-def newest_revision() -> str | None:
-    """Return the newest migration that this version knows."""
-    return ScriptDirectory.from_config(_alembic()).get_current_head()
+def known_revisions() -> list[str]:
+    """Return the migrations that this version knows, the newest first."""
+    return [each.revision for each in ScriptDirectory.from_config(_alembic()).walk_revisions()]
 
 
 def _alembic() -> Config:

@@ -102,6 +102,8 @@ def _parse(text: str) -> list[Token]:
         tokens = _parser(tables=False).parse(text)
     for token in tokens:
         token.children = list(_without_links(token.children or ()))
+        for child in token.children:
+            child.content = visible(child.content)  # "&#12;" has become a character that Word does not take
     return tokens
 
 

@@ -30,7 +30,9 @@ class HostNames:
 
     def __init__(self, app: ASGIApp, settings: ServerSettings) -> None:
         self._app = app
-        self._names = {name.lower() for name in settings.names or [socket.gethostname()]} | {"localhost"}
+        names = settings.names or [socket.gethostname()]
+        # Without a port, as the host of a request is compared.
+        self._names = {"localhost", *filter(None, (host_of(f"//{name}") for name in names))}
         # With TLS, browsers must use https for a year (RFC 6797).
         hsts = {"Strict-Transport-Security": "max-age=31536000"} if settings.tls else {}
         self._headers = HEADERS | hsts

@@ -78,7 +78,11 @@ def make_indexing_settings(settings: ServerSettings, operator: Context) -> Index
 
 
 def run_waiting_jobs(settings: IndexingSettings, engine: Engine, should_stop: Callable[[], bool]) -> None:
-    """Run jobs until none waits, or until `should_stop` returns True; people and collections take turns."""
+    """Run jobs until none waits, or until `should_stop` returns True; people and collections take turns.
+
+    Raises:
+        OSError: no job can be run but those of a collection whose folder cannot be used.
+    """
     last_turns = dict[str | None, int]()  # person or collection -> the number of their last turn
     while not should_stop() and (collection_id := _run_next_job(settings, engine, last_turns, should_stop)):
         if not _collection_exists(engine, collection_id):  # the collection was deleted meanwhile
@@ -103,10 +107,11 @@ def _run_next_job(
         person, collection_id, created = row
         return last_turns.get(person, 0), last_turns.get(collection_id, 0), created
 
+    failure: OSError | None = None
     for person, collection_id, _ in sorted(rows, key=order):
         folder = folder_of(settings.data, collection_id)
-        make_folder(folder.path)
         try:
+            make_folder(folder.path)
             with FileLock(folder.path / "jobs.lock", timeout=0):
                 if job := _start_next_job(engine, folder, person):
                     turn = max(last_turns.values(), default=0) + 1
@@ -115,6 +120,10 @@ def _run_next_job(
                 return collection_id
         except Timeout:
             continue  # another worker has the lock, and looks for jobs again when it is done
+        except OSError as error:  # for example, the folder belongs to another user
+            failure = error
+    if failure:
+        raise failure
     return None
 
 

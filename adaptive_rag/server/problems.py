@@ -171,9 +171,9 @@ def to_problem(error: Exception) -> Problem:
     return Problem(503 if served.is_models_fault else 500, str(served))
 
 
-def database_error_types() -> tuple[type[Exception], ...]:
-    """Return the types of errors that a database raises if it does not answer or cannot store anything."""
-    faults = (OperationalError, NoConnectionError, sqlite3.OperationalError)
+def database_error_types(*further: type[Exception]) -> tuple[type[Exception], ...]:
+    """Return the types of errors that a database raises if it does not answer or store, and further ones."""
+    faults = (*further, OperationalError, NoConnectionError, sqlite3.OperationalError)
     psycopg = sys.modules.get("psycopg")  # used for conversations, if they are in PostgreSQL
     return (*faults, psycopg.OperationalError) if psycopg else faults
 

@@ -68,7 +68,11 @@ def run(
     on_ready: Callable[[], None],
     on_stop: Callable[[], None] = lambda: None,
 ) -> None:
-    """Serve until SIGTERM or Ctrl-C; a second Ctrl-C ends the process at once, with exit code 130."""
+    """Serve until SIGTERM or Ctrl-C; a second Ctrl-C ends the process at once, with exit code 130.
+
+    Raises:
+        ConfigurationError: the app could not start.
+    """
     config = uvicorn.Config(
         app,
         log_config=None,
@@ -87,6 +91,8 @@ def run(
         _Server(config, settings, on_ready, on_stop).run(sockets=[server_socket])
     except KeyboardInterrupt:
         return
+    except SystemExit:  # uvicorn has logged the error
+        raise ConfigurationError("The server could not start: see the error above.") from None
 
 
 class _Server(uvicorn.Server):

@@ -52,8 +52,8 @@ def work(settings: ServerSettings, indexing_settings: IndexingSettings) -> None:
             pause = _POLL_SECONDS
             try:
                 run_waiting_jobs(indexing_settings, engine, stop.is_set)
-            except database_error_types() as error:
-                log.warning("The database does not answer, and jobs wait: %s", redact(str(error)))
+            except database_error_types(OSError) as error:
+                log.warning("Jobs wait, since not all can be run: %s", redact(str(error)))
                 pause = _LONGEST_PAUSE
             stop.wait(pause)
 
@@ -142,15 +142,19 @@ def heartbeat(data: Path) -> Iterator[None]:
     heartbeat_file = folder / f"{socket.gethostname()}-{os.getpid()}"
 
     def beat() -> None:
+        # Another worker may have removed the file as too old, if the clock was set forward.
+        make_file(heartbeat_file)
+        os.utime(heartbeat_file)
+
+    def keep_beating() -> None:
         while not stop.wait(SECONDS_PER_BEAT):
             try:
-                os.utime(heartbeat_file)
+                beat()
             except OSError as error:
                 log.warning("The heartbeat file %s cannot be written: %s", heartbeat_file, error)
 
-    make_file(heartbeat_file)
-    os.utime(heartbeat_file)
-    thread = threading.Thread(target=beat, daemon=True)
+    beat()
+    thread = threading.Thread(target=keep_beating, daemon=True)
     thread.start()
     try:
         yield

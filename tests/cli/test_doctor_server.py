@@ -1,6 +1,7 @@
 """`adaptive-rag doctor --server` names each fault of a server with what mends it, and changes nothing."""
 
 import json
+import sqlite3
 import sys
 from pathlib import Path
 
@@ -9,7 +10,7 @@ from filelock import FileLock
 from sqlalchemy import text
 from sqlalchemy.orm import Session
 
-from adaptive_rag.server.database import newest_revision, open_database
+from adaptive_rag.server.database import known_revisions, open_database
 from adaptive_rag.server.process import LOCK
 from adaptive_rag.server.settings import read_server_settings
 from adaptive_rag.server.tables import Collection, Job
@@ -52,16 +53,17 @@ def test_a_server_that_works_shows_its_migration_its_users_and_its_jobs(run: Run
         found = findings(run)
     assert found["data"] == ("ok", found["data"][1])
     assert "a server is running" in found["data"][1]
-    assert found["database"] == ("ok", f"sqlite, at migration {newest_revision()} ")
+    assert found["database"] == ("ok", f"sqlite, at migration {known_revisions()[0]} ")
     assert "1 job to do" in found["workers"][1]
     assert "whoever is at this machine" in found["users"][1]
     assert found["documents"][0] == "ok"
     (data / "collections" / "another").mkdir(parents=True)
     assert "do not belong together" in findings(run)["documents"][1]
     with engine.begin() as connection:
-        connection.execute(text("UPDATE alembic_version SET version_num = '0000'"))
+        connection.execute(text("UPDATE alembic_version SET version_num = '9999'"))
     engine.dispose()
-    assert f"at migration 0000; this version has {newest_revision()}" in findings(run)["database"][1]
+    newer = f"sqlite, at migration 9999; this version has {known_revisions()[0]}"
+    assert findings(run)["database"] == ("fault", f"{newer} Install the newer version that made it.")
 
 
 def test_an_admin_without_a_password_cannot_sign_in_to_the_page(run: Run, data: Path) -> None:
@@ -121,6 +123,16 @@ def test_a_backup_says_in_proper_numbers_what_it_holds(run: Run, data: Path) -> 
     said = "kept.zip holds 0 users, 1 collection, 0 documents, 0 threads, 0 jobs.\n"
     key = f"Its key is {data / 'backup.key'}. Keep a copy elsewhere: it is not in the backup.\n"
     assert (kept.exit_code, kept.stdout) == (0, said + key)
+
+
+def test_a_database_that_fails_is_an_error_without_what_was_to_be_stored(run: Run, data: Path) -> None:
+    run("users", "add", "ada", "--admin", stdin="")
+    (data / "conversations.sqlite").write_bytes(b"damaged" * 1000)
+    assert "cannot be written: file is not a database. There is no backup." in run("backup", "kept").stderr
+    with sqlite3.connect(data / "server.sqlite") as connection:
+        connection.execute("ALTER TABLE users RENAME TO persons")
+    added = run("users", "add", "bob", "--password-stdin", stdin="a password of some length\n")
+    assert added.exit_code == 1 and "no such table: users" in added.stderr and "argon2" not in added.stderr
 
 
 @pytest.mark.parametrize("arguments", [("--server", "--data", "other"), ("--data", "far/../other")])

@@ -8,13 +8,14 @@ from typing import Any
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
-from sqlalchemy import event
+from sqlalchemy import event, text
+from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import Session
 
 from adaptive_rag import Index
 from adaptive_rag.errors import ConfigurationError, IndexUnreachableError
 from adaptive_rag.server.access import this_machine_user
-from adaptive_rag.server.database import newest_revision, open_database, revision_of
+from adaptive_rag.server.database import known_revisions, open_database, revision_of
 from adaptive_rag.server.settings import read_server_settings
 from adaptive_rag.server.tables import Base
 
@@ -25,6 +26,13 @@ def test_the_migrations_make_the_tables_of_the_code(tmp_path: Path) -> None:
         assert compare_metadata(MigrationContext.configure(connection), Base.metadata) == []
         assert connection.exec_driver_sql("PRAGMA journal_mode").scalar() == "wal"
     open_database(read_server_settings(data=tmp_path / "data"))
+
+
+def test_an_error_of_a_statement_holds_nothing_that_was_to_be_stored(tmp_path: Path) -> None:
+    engine = open_database(read_server_settings(data=tmp_path / "data"))
+    with engine.connect() as connection, pytest.raises(SQLAlchemyError) as failed:
+        connection.execute(text("INSERT INTO nowhere VALUES (:asked)"), {"asked": "Am I ill?"})
+    assert "INSERT INTO nowhere" in str(failed.value) and "ill" not in str(failed.value)
 
 
 def test_the_first_two_requests_of_this_machine_find_one_user(tmp_path: Path) -> None:
@@ -50,7 +58,7 @@ def test_an_interrupted_migration_leaves_nothing_and_is_done_by_the_next_start(t
     event.remove(Base.metadata.tables["jobs"], "before_create", break_off)
     with sqlite3.connect(settings.data / "server.sqlite") as database:
         assert database.execute("SELECT name FROM sqlite_master").fetchall() == []
-    assert revision_of(open_database(settings)) == newest_revision()
+    assert revision_of(open_database(settings)) == known_revisions()[0]
 
 
 def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:

@@ -137,6 +137,7 @@ def test_hostile_texts_stay_texts_and_break_no_file(write: Any, read: Read) -> N
     hostile = [
         *payloads(),
         "\x00\x07\ud800 \u202egnp.exe",
+        "a&#12;b &#8238;gnp.exe",
         "[" * 3000,
         "> " * 300,
         "\n".join(["|a|b|", "|-|-|"]),

@@ -72,6 +72,21 @@ def test_a_worker_that_cannot_be_started_is_started_in_a_later_round(monkeypatch
     asyncio.run(watch())
 
 
+def test_a_folder_that_cannot_be_used_holds_up_no_other_collection(client: TestClient) -> None:
+    client.post("/api/v1/collections", json={"name": "older"}).raise_for_status()
+    services = client.app.state.services
+    with Session(services.engine) as db:
+        row = db.scalars(select(Collection).filter_by(name="older")).one()
+        db.add(Job(collection_id=row.id, kind="rebuild"))
+        db.commit()
+        services.folder_of(row).path.parent.mkdir(exist_ok=True)
+        services.folder_of(row).path.write_text("a file where the folder should be")
+    job = upload(client, {"ferry.md": FERRY}).json()["job"]["id"]
+    with pytest.raises(FileExistsError):
+        work(client)
+    assert job_of(client, job)["state"] == "done"
+
+
 def test_a_job_that_kills_its_workers_is_given_up_and_says_so(client: TestClient) -> None:
     job = upload(client, {"ferry.md": FERRY}).json()["job"]
     change(client, job["id"], state=JobState.RUNNING, attempts=indexing.MOST_ATTEMPTS)

@@ -12,6 +12,7 @@ from typing import Any
 
 import httpx
 import pytest
+from fastapi import FastAPI
 from sqlalchemy import text
 from sqlalchemy.orm import Session
 
@@ -20,7 +21,7 @@ from adaptive_rag.context import make_context
 from adaptive_rag.errors import ConfigurationError
 from adaptive_rag.server import demo
 from adaptive_rag.server.database import open_database
-from adaptive_rag.server.process import listen, lock_data_folder
+from adaptive_rag.server.process import listen, lock_data_folder, run
 from adaptive_rag.server.settings import ServerSettings, read_server_settings
 from adaptive_rag.server.tables import Job, JobState
 from benchmarks.chat_server import ChatServer
@@ -129,6 +130,16 @@ def test_a_port_a_folder_and_a_database_that_cannot_be_used_are_named(tmp_path: 
     engine.dispose()
     with pytest.raises(ConfigurationError, match="newer version"):
         open_database(settings)
+
+
+def test_a_service_that_cannot_be_opened_ends_the_start_with_an_error(tmp_path: Path) -> None:
+    def fail(_: FastAPI) -> Any:
+        raise PermissionError(13, "Permission denied")
+
+    settings, before = read_server_settings(data=tmp_path / "data", port=0), signal.getsignal(signal.SIGTERM)
+    with listen(settings) as place, pytest.raises(ConfigurationError, match="could not start"):
+        run(FastAPI(lifespan=fail), settings, place, lambda: None)
+    signal.signal(signal.SIGTERM, before)
 
 
 def test_a_demo_has_the_samples_as_if_they_were_uploaded(

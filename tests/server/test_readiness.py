@@ -14,7 +14,7 @@ import psutil
 import pytest
 from fastapi.testclient import TestClient
 
-from adaptive_rag.server import readiness
+from adaptive_rag.server import readiness, workers
 from tests.server.conftest import Serve
 from tests.server.processes import ServerProcess, running, wait_for
 
@@ -114,6 +114,15 @@ def test_jobs_that_nobody_does_are_not_ready(serve: Serve, monkeypatch: pytest.M
         ready = client.get("/readyz")
     assert ready.status_code == 503
     assert ready.json()["indexing"] == "jobs wait, and no worker runs: start one with adaptive-rag worker"
+
+
+def test_a_worker_counts_again_after_another_took_its_sign_of_life_for_an_old_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(workers, "SECONDS_PER_BEAT", 0.01)
+    with workers.heartbeat(tmp_path):
+        next((tmp_path / "workers").iterdir()).unlink()
+        wait_for(lambda: workers.count_live_workers(tmp_path) == 1, "the worker is seen again")
 
 
 @pytest.fixture

@@ -86,6 +86,8 @@ def test_folders_and_conditions_are_asked_alone_counted_and_kept_with_the_thread
     assert inside == [{"name": "winter/old", "documents": 1}]
     below = fresh.get(f"{API}/collections/pier/documents?folder=winter").json()["items"]
     assert [row["name"] for row in below] == ["winter/ferry.md", "winter/old/ferry.md"]
+    assert fresh.get(f"{API}/collections/pier/folders?folder=Winter").json() == []
+    assert fresh.get(f"{API}/collections/pier/documents?folder=Winter").json()["items"] == []
 
     fields = {each["name"]: each for each in fresh.get(f"{API}/fields?collection=pier").json()}
     assert fields["author"] == {"name": "author", "kind": "text", "values": ["Ann Lee"]}

@@ -461,7 +461,7 @@ NAMES = [("localhost", 200), ("127.0.0.1:8080", 200), ("[::1]:8080", 200), ("10.
 
 
 def test_it_answers_to_its_own_names_alone(serve: Serve) -> None:
-    with serve(names="docs.example.org") as client:
+    with serve(names="Docs.example.org:8443") as client:
         known(client)
         for host, status in NAMES:
             answer = client.get(f"{API}/session", headers={"Host": host, "Origin": "http://evil.example"})

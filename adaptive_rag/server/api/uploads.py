@@ -46,6 +46,7 @@ LEAST_BYTES_PER_SECOND = 10_000
 KEYS_KEPT = timedelta(days=1)
 # Bytes that a form may have besides its files, for their names and the lines between them.
 AROUND_FILES = MEGABYTE
+_ONLY_FILES = "The form must hold files, each with its name, and nothing else: curl -F files=@handbook.pdf"
 _FILES = {"type": "array", "items": {"type": "string", "format": "binary"}}
 _SCHEMA = {"type": "object", "required": ["files"], "properties": {"files": _FILES}}
 _UPLOAD_FORM = {"requestBody": {"required": True, "content": {"multipart/form-data": {"schema": _SCHEMA}}}}
@@ -78,8 +79,8 @@ async def _receive_files(call: WriteCall) -> AsyncIterator[list[UploadFile]]:
     try:
         form = await _read_form(request, call.services.settings.max_upload_megabytes * MEGABYTE, store)
         files = [file for _, file in form.multi_items() if not isinstance(file, str)]
-        if not files or len(files) < len(form.multi_items()):
-            raise Problem(422, "The form must hold files, each with its name, and nothing else.")
+        if not files:
+            raise Problem(422, _ONLY_FILES)
         yield files
     finally:
         await run_in_threadpool(store.close)
@@ -115,14 +116,15 @@ class _FormParser(MultiPartParser):
     """A parser of forms that writes all files to one: each by itself would take memory or a file handle."""
 
     def __init__(self, request: Request, store: SpooledTemporaryFile[bytes]) -> None:
-        super().__init__(request.headers, request.stream(), max_files=MOST_FILES, max_fields=0)
+        super().__init__(request.headers, request.stream(), max_files=MOST_FILES, max_fields=1)
         self._store = store
 
     def on_headers_finished(self) -> None:
         """Begin a part of the form."""
         super().on_headers_finished()
-        if self._current_part.file is not None:
-            self._current_part.file.file = cast(BinaryIO, _StoredPart(self._store))
+        if self._current_part.file is None:  # a field
+            raise MultiPartException(_ONLY_FILES)
+        self._current_part.file.file = cast(BinaryIO, _StoredPart(self._store))
 
 
 async def _read_form(request: Request, max_bytes: int, store: SpooledTemporaryFile[bytes]) -> FormData:

@@ -52,6 +52,7 @@ class Task:
     """A question in progress, with what its response needs."""
 
     request: ChatRequest
+    question: Question
     model: RequestedModel
     chunks: Chunks
     call: Call
@@ -72,7 +73,7 @@ async def _start_task(
     model, target = found_model
     question = _build_question(request, model, call.services)
     async with call.services.answering.stream(Inquiry(question, target, call.caller)) as chunks:
-        yield Task(request, model, chunks, call)
+        yield Task(request, question, model, chunks, call)
 
 
 @router.post(
@@ -168,7 +169,7 @@ def _build_completion(task: Task, output: dict[str, Any]) -> ChatCompletion:
         created=int(time.time()),
         model=task.request.model,
         choices=[Choice(index=0, message=message, logprobs=None, finish_reason="stop")],
-        usage=_count_usage(task.request, output),
+        usage=_count_usage(task.question, output),
         adaptive_rag={"query_type": output["query_type"], **quality_of(output)},
     )
 
@@ -201,15 +202,18 @@ def _source_addresses(task: Task, sources: set[str]) -> dict[str, str]:
     return {source: source if is_address(source) else files.get(source, documents) for source in sources}
 
 
-def _count_usage(request: ChatRequest, output: dict[str, Any]) -> CompletionUsage:
-    """Return the tokens that the chat model reported; if it reported none, count messages and answer."""
+def _count_usage(question: Question, output: dict[str, Any]) -> CompletionUsage:
+    """Return the tokens that the chat model reported; if it reported none, count what was read and written.
+
+    Turns beyond the operator's limits are not counted: megabytes would take seconds.
+    """
     tokens: Counter[str] = Counter()
     for record in output["trace"]:
         tokens.update(record.get("tokens", {}))
     read, written = tokens["input"], tokens["output"]
     if not tokens:
         count = load_minilm().count_tokens
-        read = sum(count(message.content) for message in request.messages)
+        read = sum(map(count, (question.question, *(turn.text for turn in question.history))))
         written = count(output["answer"])
     return CompletionUsage(
         prompt_tokens=read,
