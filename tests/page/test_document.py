@@ -386,7 +386,7 @@ def test_what_could_not_be_loaded_is_loaded_the_next_time(
 
 
 KEPT = {
-    "notes.md": "# Harbour\n\nThe **wall** is `high`; see [its site](https://example.org).\n\n"
+    "notes.md": "# Harbour\n\nThe **wall** is `high`; see [its site](https://example.org).\ue002\n\n"
     "| Year | Level |\n|---|---|\n| 1953 | 4.10 m |\n\n- one\n- two\n\n<img src=x onerror=alert(1)>\n",
     "levels.csv": "year,level\n1953,4.10 m\n2015,4.83 m\n",
 }
