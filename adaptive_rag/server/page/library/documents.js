@@ -1,7 +1,7 @@
 /** The documents of a collection: a long list to search, to filter, and to remove documents from. */
 import { checkScope, MAX_NAMES, scope, setScope } from "../ask/scope.js";
 import { collectionPath, getAll, getPage, request } from "../core/api.js";
-import { html, signal, useEffect, useRef, useSignal, useState } from "../core/html.js";
+import { html, signal, useRef, useSignal, useState } from "../core/html.js";
 import { currentRoute, link, navigate, updateUrl } from "../core/route.js";
 import { labelFor, language, t, translate } from "../core/texts.js";
 import { PagedList, Row, Search } from "../shell/list.js";
@@ -24,7 +24,6 @@ export function Documents({ collection: { name, may } }) {
   const { query } = useSignal(currentRoute);
   const { search = "", folder = "" } = query;
   const state = STATES.find((each) => each === query.state) ?? "all";
-  const [chosen, setChosen] = useState(/** @type {DocumentRow[]} */ ([]));
   const [folders, setFolders] = useState(/** @type {string[]} */ ([]));
   const lastIndex = useRef(0);
   const version = useSignal(changes);
@@ -41,7 +40,12 @@ export function Documents({ collection: { name, may } }) {
     () => Promise.all(STATES.map(async (each) => (await getPage(listPath(each), 1)).total)),
     [search, folder, version],
   );
-  useEffect(() => setChosen([]), [search, state, folder]);
+  // The selected rows, and the list that they belong to. The rows of another list may still be loading.
+  const path = listPath(state);
+  const [selection, setSelection] = useState({ path, rows: /** @type {DocumentRow[]} */ ([]) });
+  const chosen = selection.path === path ? selection.rows : [];
+  /** @param {DocumentRow[]} rows */
+  const setChosen = (rows) => setSelection({ path, rows });
   /**
    * Select or deselect a row; with Shift, select all rows from the last one.
    * @param {DocumentRow} row @param {number} index @param {DocumentRow[]} rows @param {MouseEvent} event
@@ -96,7 +100,7 @@ export function Documents({ collection: { name, may } }) {
         (each, at) => html`<button key=${each} class="quiet" aria-pressed=${each === state}
           onClick=${() => updateQuery({ state: each === "all" ? undefined : each })}>${labelFor("document_state", each)} <span class="soft">${counts[at].toLocaleString(language.value)}</span></button>`,
       )}</div>
-      ${counts[0] > 0 && html`<button class="quiet" onClick=${() => getAll(listPath(state)).then(chooseAll, notify)}>${t("library_choose_all")}</button>`}
+      ${counts[0] > 0 && html`<button class="quiet" onClick=${() => getAll(path).then(chooseAll, notify)}>${t("library_choose_all")}</button>`}
       ${
         chosenCount > 0 &&
         html`<button class="primary" onClick=${() => askSelection(name, chosen, folders).catch(notify)}>${t("only_ask_n", { n: chosenCount })}</button>
@@ -104,7 +108,7 @@ export function Documents({ collection: { name, may } }) {
         <button class="quiet" onClick=${chooseNone}>${t("library_choose_none")}</button>`
       }
     </div>
-    <${PagedList} path=${listPath(state)} version=${version} label=${t("library_list")} empty=${t("library_none_found")} row=${renderRow} />
+    <${PagedList} path=${path} version=${version} label=${t("library_list")} empty=${t("library_none_found")} row=${renderRow} />
   </section>`;
 }
 
