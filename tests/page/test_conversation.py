@@ -103,7 +103,7 @@ def test_who_comes_back_from_another_screen_finds_the_conversation(demo: str, vi
         expect(page.get_by_role("heading", name=LEVEL)).to_be_visible()
 
 
-def test_stop_ends_a_first_question_at_once_and_leaves_no_thread(demo: str, visit: Visit) -> None:
+def test_stop_ends_a_first_question_at_once_and_a_reload_offers_it_again(demo: str, visit: Visit) -> None:
     waiting: list[Route] = []
     before = len(threads(demo))
     with visit(demo) as somebody:
@@ -116,7 +116,9 @@ def test_stop_ends_a_first_question_at_once_and_leaves_no_thread(demo: str, visi
             expect(page.get_by_text("Stopped.")).to_be_visible()
             waiting[0].continue_()
         assert len(threads(demo)) == before
-        page.get_by_role("button", name="Try again").click()
+        page.reload()
+        expect(page.get_by_label("Ask a question")).to_have_value(LEVEL)
+        page.get_by_role("button", name="Ask", exact=True).click()
         expect(page.get_by_role("article")).to_contain_text("4.83 metres")
 
 
@@ -164,11 +166,13 @@ def test_a_first_answer_that_is_left_before_its_stream_ends_is_kept(demo: str, v
         assert turn["question"] == LEVEL
 
 
-def test_a_thread_without_questions_shows_the_welcome(demo: str, visit: Visit) -> None:
+def test_a_thread_without_questions_shows_the_welcome_and_is_asked(demo: str, visit: Visit) -> None:
     with visit(demo) as somebody:
         thread = add_thread(somebody.page, demo, "samples", "All were deleted")
         page = somebody.open(f"#/ask?thread={thread}")
         expect(page.get_by_role("heading", name=WELCOME)).to_be_visible()
+        ask(page, WALL)
+        assert page.url.endswith(thread)
 
 
 def test_an_edited_question_is_asked_in_its_place_and_what_followed_is_kept(demo: str, visit: Visit) -> None:
