@@ -30,12 +30,13 @@ export function Documents({ collection: { name, may } }) {
   const hidden = useSignal(hiddenDocuments);
   const listPath = (/** @type {string} */ state) =>
     `${collectionPath(name)}/documents?${new URLSearchParams({ search, folder, ...(state !== "all" && { state }) })}`;
-  /**
-   * Change the search, state or folder. The URL stores them, so that the back button restores them.
-   * @param {Record<string, string | undefined>} changed
-   */
-  const updateQuery = (changed) =>
-    updateUrl(currentRoute.value.path, { ...currentRoute.value.query, ...changed });
+  // The URL stores the search, state and folder, so that the back button restores them.
+  /** @param {string} each */
+  const showState = (each) =>
+    updateUrl(currentRoute.value.path, {
+      ...currentRoute.value.query,
+      state: each === "all" ? undefined : each,
+    });
   const countsByState = useLoaded(
     () => Promise.all(STATES.map(async (each) => (await getPage(listPath(each), 1)).total)),
     [search, folder, version],
@@ -95,10 +96,10 @@ export function Documents({ collection: { name, may } }) {
   return html`<section class="stack" aria-label=${t("library_list")}>
     <${Folders} collection=${name} folder=${folder} version=${version} chosen=${folders} choose=${setFolders} />
     <div class="row list-tools">
-      <${Search} key=${folder} label=${t("library_search")} value=${search} onSearch=${(/** @type {string} */ typed) => updateQuery({ search: typed || undefined })} />
+      <${Search} label=${t("library_search")} />
       <div class="tabs" role="group" aria-label=${t("library_filter")}>${STATES.map(
         (each, at) => html`<button key=${each} class="quiet" aria-pressed=${each === state}
-          onClick=${() => updateQuery({ state: each === "all" ? undefined : each })}>${labelFor("document_state", each)} <span class="soft">${counts[at].toLocaleString(language.value)}</span></button>`,
+          onClick=${() => showState(each)}>${labelFor("document_state", each)} <span class="soft">${counts[at].toLocaleString(language.value)}</span></button>`,
       )}</div>
       ${counts[0] > 0 && html`<button class="quiet" onClick=${() => getAll(path).then(chooseAll, notify)}>${t("library_choose_all")}</button>`}
       ${
