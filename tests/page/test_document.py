@@ -386,7 +386,8 @@ def test_what_could_not_be_loaded_is_loaded_the_next_time(
 
 
 KEPT = {
-    "notes.md": "# Harbour\n\nThe **wall** is `high`; see [its site](https://example.org).\ue002\n\n"
+    "notes.md": "# Harbour\n\nThe **wall** is `high`; see [its site](https://example.org)\ue002 "
+    "and [below](#level).\n\n"
     "| Year | Level |\n|---|---|\n| 1953 | 4.10 m |\n\n- [x] one\n- [ ] two\n\n![Map](a.png)\n\n"
     "<img src=x onerror=alert(1)>\n",
     "levels.csv": "year,level\n1953,4.10 m\n2015,4.83 m\n",
@@ -440,6 +441,7 @@ def test_markdown_is_drawn_with_its_cited_words_marked_and_no_html_of_it_runs(
         expect(pane.get_by_role("listitem")).to_have_text(["☑ one", "☐ two"])
         expect(pane.get_by_text("Map", exact=True)).to_be_visible()
         expect(pane.get_by_role("link", name="its site")).to_have_attribute("href", "https://example.org")
+        expect(pane.get_by_text("below")).not_to_have_attribute("href", "#level")
         assert "**" not in pane.inner_text() and pane.locator("img").count() == 0
         open_at(page, tabled, "notes.md", "| 1953 | 4.10 m |")
         expect(pane.locator("td mark")).to_have_text(["1953", "4.10 m"])

@@ -42,7 +42,7 @@ const ALLOWED_HTML = {
     "table tbody td th thead tr ul"
   ).split(" "),
   ALLOWED_ATTR: ["align", "href", "start", "title"],
-  ALLOWED_URI_REGEXP: /^(?:https?:|mailto:|#)/i,
+  ALLOWED_URI_REGEXP: /^(?:https?:|mailto:)/i,
   RETURN_TRUSTED_TYPE: true,
 };
 // What Temml produces: MathML, without links and styles.
