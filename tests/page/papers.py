@@ -13,8 +13,9 @@ PAGES = 200
 READ = (1, 2, 3, 120, 180)  # the others hold no text
 LINES = 600
 WALL = (
-    "# Harbour\n\nThe **wall** is `high`; see [its site](https://example.org).\n\n"
-    "| Year | Level |\n|---|---|\n| 1953 | 4.10 m |\n\n- one\n- two\n\n<img src=x onerror=alert(1)>\n"
+    "# Harbour\n\nThe **wall** is `high`; see [its site](https://example.org)\ue002 and [below](#level).\n\n"
+    "| Year | Level |\n|---|---|\n| 1953 | 4.10 m |\n\n- [x] one\n- [ ] two\n\n![Map](a.png)\n\n"
+    "<img src=x onerror=alert(1)>\n"
 )
 
 

@@ -35,7 +35,7 @@ The level in metres [1]:
 first = levels[1]
 ```
 
-It is \\(h_{\\max} = 4.83\\)."""
+It is \\[h_{\\max} = ZEROES 4.83\\]""".replace("ZEROES", "0 + " * 100)
 
 
 @pytest.fixture
@@ -204,6 +204,8 @@ def test_a_table_code_and_a_formula_are_drawn_and_a_mark_in_a_cell_opens_its_quo
         turn = ask(page, LEVEL)
         expect(turn.locator("pre")).to_have_text("first = levels[1]\n")
         expect(turn.locator("math msub")).to_have_count(1)
+        too_large = "box => [box.scrollWidth > box.clientWidth, box.scrollHeight > box.clientHeight]"
+        assert turn.locator(".scrolls:has(math)").evaluate(too_large) == [True, False]  # it is scrolled
         mark = turn.get_by_role("cell", name="4.83 metres").get_by_role("button", name="Source 1")
         mark.hover()
         expect(page.get_by_role("tooltip")).to_contain_text("at 06.20 on 14 January 2015")

@@ -61,6 +61,8 @@ def test_a_conversation_is_found_again_from_the_welcome_another_screen_and_anoth
         emptied = add_thread(page, demo, "samples", "All its questions were deleted")
         somebody.open(f"#/ask?thread={emptied}")
         expect(page.get_by_role("heading", name=WELCOME)).to_be_visible()
+        ask(page, HELLO)
+        assert page.url.endswith(emptied)
 
 
 def test_turns_that_another_tab_added_or_deleted_come_and_go_with_the_next_answer(
@@ -109,7 +111,7 @@ def test_a_document_that_fills_a_phone_is_left_by_the_way_back(demo: str, visit:
         expect(page.get_by_role("heading", name=WELCOME)).to_be_visible()
 
 
-def test_stop_ends_a_first_question_at_once_and_leaves_no_thread(demo: str, visit: Visit) -> None:
+def test_stop_ends_a_first_question_at_once_and_a_reload_offers_it_again(demo: str, visit: Visit) -> None:
     waiting: list[Route] = []
     before = len(threads(demo))
     with visit(demo) as somebody:
@@ -122,7 +124,9 @@ def test_stop_ends_a_first_question_at_once_and_leaves_no_thread(demo: str, visi
             expect(page.get_by_text("Stopped.")).to_be_visible()
             waiting[0].continue_()
         assert len(threads(demo)) == before
-        page.get_by_role("button", name="Try again").click()
+        page.reload()
+        expect(page.get_by_label("Ask a question")).to_have_value(THANKS)
+        page.get_by_role("button", name="Ask", exact=True).click()
         expect(page.get_by_role("article")).to_contain_text("You are welcome.")
 
 

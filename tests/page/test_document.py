@@ -298,8 +298,10 @@ def test_markdown_and_tables_are_drawn_with_their_cited_words_marked_and_no_html
         expect(pane.get_by_role("heading", name="Harbour")).to_be_visible()
         expect(pane.locator("mark")).to_have_text(["The ", "wall", " is ", "high"])
         expect(pane.locator("mark").first).to_be_focused()
-        expect(pane.get_by_role("listitem")).to_have_text(["one", "two"])
+        expect(pane.get_by_role("listitem")).to_have_text(["☑ one", "☐ two"])
+        expect(pane.get_by_text("Map", exact=True)).to_be_visible()
         expect(pane.get_by_role("link", name="its site")).to_have_attribute("href", "https://example.org")
+        expect(pane.get_by_text("below")).not_to_have_attribute("href", "#level")
         assert "**" not in pane.inner_text() and pane.locator("img").count() == 0
         for source, quote, head, cells in (
             ("wall.md", "| 1953 | 4.10 m |", ["Year", "Level"], ["1953", "4.10 m"]),

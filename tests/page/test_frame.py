@@ -51,6 +51,16 @@ def test_every_screen_opens_and_the_theme_and_the_language_stay_chosen(demo: str
         assert page.evaluate("document.documentElement.lang") == "de"
 
 
+def test_the_navigation_covers_nothing_of_a_narrow_screen(demo: str, visit: Visit) -> None:
+    with visit(demo, language="de") as somebody:
+        somebody.page.set_viewport_size({"width": 320, "height": 640})
+        page = somebody.open("#/library")
+        page.get_by_role("heading", name="Bibliothek").wait_for()
+        bottoms = "links => Math.max(...links.map((link) => link.getBoundingClientRect().bottom))"
+        bottom = page.get_by_role("navigation").get_by_role("link").evaluate_all(bottoms)
+        assert bottom <= page.locator("main").evaluate("main => main.getBoundingClientRect().top")
+
+
 def test_the_page_loads_its_own_language_and_shows_the_code_of_what_has_no_words(
     demo: str, visit: Visit
 ) -> None:

@@ -15,6 +15,7 @@ from playwright.sync_api import Page, Route, expect
 
 from tests.page.conftest import Visit, new_collection, sign_in, wait_for_indexing
 from tests.page.servers import Servers
+from tests.page.states import call
 
 FERRY = b"# Ferry\n\nThe ferry to Grauholm leaves at 7:45 from the east quay.\n"
 
@@ -101,8 +102,10 @@ def test_a_collection_that_nobody_described_offers_questions_of_its_headings(
         # what else the cited document may be asked stands below the last answer
         further = page.get_by_role("group", name="Ask next").get_by_role("button")
         expect(further).to_have_text(["Summarise ferry.md"])
+        call(page, "ask/scope.js", "setScope", {"where": "kind = pdf"})  # for questions that are typed
         further.click()
         expect(page.get_by_role("article")).to_have_count(2)
+        expect(page.get_by_role("article").last).not_to_contain_text("kind = pdf")
         expect(further).to_have_count(0)
 
 
@@ -330,6 +333,17 @@ def test_documents_are_searched_filtered_removed_with_undo_and_added_again(
         page.get_by_role("button", name=re.compile("^All")).click()
         page.get_by_label("Search names and your notes").fill("")
         expect(rows(page)).to_have_count(5)
+        all_rows: list[Route] = []
+        page.route("**/documents?*limit=500*", lambda route: all_rows.append(route), times=1)
+        page.get_by_role("button", name="Select all").click()
+        page.get_by_label("Search names and your notes").fill("er")
+        expect(rows(page)).to_have_count(2)
+        with page.expect_response("**/documents?*limit=500*"):
+            all_rows[0].continue_()  # no longer the listed documents
+        expect(page.get_by_role("button", name="Remove 5")).to_have_count(0)
+        page.get_by_label("Search names and your notes").fill("")
+        expect(rows(page)).to_have_count(5)
+        page.get_by_role("button", name="Clear selection").click()
         page.get_by_label("Select bridge.md").click()
         page.get_by_label("Select pier.md").click(modifiers=["Shift"])
         page.get_by_role("button", name="Remove 3").click()

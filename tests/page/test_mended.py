@@ -165,6 +165,13 @@ def test_search_and_filter_are_there_after_a_document(demo: str, visit: Visit) -
         page.go_back()
         expect(search).to_have_value("a")
         expect(page.get_by_role("button", name="Ready")).to_have_attribute("aria-pressed", "true")
+        page.get_by_role("navigation").get_by_role("link", name="Library").click()
+        expect(search).to_have_value("")
+        page = somebody.open("#/threads")
+        search.fill("nowhere")
+        expect(page.get_by_text("No conversation has all of these words.")).to_be_visible()
+        page.reload()
+        expect(search).to_have_value("nowhere")
 
 
 def height_of(place: Locator) -> float:

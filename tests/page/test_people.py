@@ -169,6 +169,12 @@ def test_a_session_that_ends_loses_nothing_that_was_typed(team: str, visit: Visi
         expect(page.get_by_text("Saved.")).to_be_visible()  # what waited went on
         expect(about).to_have_value("I fish at night.")
         expect(page.get_by_role("button", name="Save")).to_be_focused()
+        end_session(page.context)
+        page.evaluate("void window.dispatchEvent(new Event('focus'))")
+        expect(dialog).to_be_visible()
+        sign_in(page, team, "ben")  # in another tab
+        page.evaluate("void window.dispatchEvent(new Event('focus'))")
+        expect(dialog).to_have_count(0)
         forgive(somebody, 401)
 
 

@@ -9,6 +9,7 @@ import pytest
 from playwright.sync_api import Route, expect
 
 from tests.page.conftest import Visit
+from tests.page.states import call
 from tests.page.test_ask import BYE, HELLO, THANKS, ask
 from tests.page.test_conversation import WALL, questions_of
 from tests.page.test_mended import add_thread
@@ -96,6 +97,18 @@ def test_a_question_after_its_thread_was_deleted_begins_another(demo: str, visit
         page.get_by_role("link", name="Ask", exact=True).click()
         ask(page, THANKS)
         assert questions_of(page) == [THANKS] and deleted not in page.url
+
+
+def test_a_thread_that_another_tab_deleted_stays_away(demo: str, visit: Visit) -> None:
+    with visit(demo) as somebody:
+        page = somebody.open("#/threads")
+        thread = add_thread(page, demo, "samples", "Gone twice?")
+        page.reload()
+        page.get_by_role("button", name="Delete: Gone twice?").click()
+        httpx.delete(f"{demo}/api/v1/threads/{thread}", headers={"Origin": demo}).raise_for_status()
+        call(page, "shell/notices.js", "finishRemovals")
+        expect(page.get_by_text("Gone twice?").or_(page.get_by_role("alert"))).to_have_count(0)
+        somebody.errors.clear()  # the browser itself notes that nothing was there
 
 
 @pytest.mark.nightly

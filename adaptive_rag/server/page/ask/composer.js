@@ -1,6 +1,7 @@
 /** The field for a question, and fields to edit a text in place. */
 import {
   classes,
+  effect,
   html,
   onValue,
   signal,
@@ -38,8 +39,18 @@ const typedSituation = signal("");
 /** @param {string} text */
 function setTypedQuestion(text) {
   typedQuestion.value = text;
-  sessionStorage.setItem(QUESTION_KEY, text); // fails if the storage is full
 }
+
+// A question without an answer is in the field again after the page was reloaded.
+effect(() => {
+  const last = turns.value.at(-1);
+  const unanswered = last && last.state !== "answered" ? last.question : "";
+  try {
+    sessionStorage.setItem(QUESTION_KEY, typedQuestion.value || unanswered);
+  } catch {
+    // The storage is full.
+  }
+});
 
 /** @param {string} text */
 function setTypedSituation(text) {

@@ -148,9 +148,10 @@ export async function ask(names, question, { userContext = "", only: selected = 
  */
 async function threadFor(collections, length) {
   const current = thread.value;
-  if (!current || !length) return post("/threads", { collections });
-  const isWhole = current.length === length && !current.shared_by;
-  return isWhole ? current : post(`/threads/${current.id}/branches`, { turns: length });
+  if (current?.length === length && !current.shared_by) return current;
+  return current && length
+    ? post(`/threads/${current.id}/branches`, { turns: length })
+    : post("/threads", { collections });
 }
 
 /**

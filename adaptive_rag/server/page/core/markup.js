@@ -24,7 +24,13 @@ export function vendorUrl(name) {
 
 // All HTML tags but these few, which answers may contain. The others are shown as text.
 const OTHER_TAGS = /<(?!\/?(?:b|i|em|strong|sub|sup|br) *\/?>)/gi;
-marked.use({ renderer: { html: ({ text }) => text.replace(OTHER_TAGS, "&lt;") } });
+marked.use({
+  renderer: {
+    html: ({ text }) => text.replace(OTHER_TAGS, "&lt;"),
+    image: ({ text }) => text.replaceAll("<", "&lt;"),
+    checkbox: ({ checked }) => (checked ? "☑ " : "☐ "),
+  },
+});
 
 /** Return words of a document as Markdown in which no program finds an image or a tag. @param {string} text */
 export const withoutImages = (text) => text.replace(/!+(?=\[)/g, "").replace(/<(?=[a-z/!?])/gi, "‹");
@@ -36,7 +42,7 @@ const ALLOWED_HTML = {
     "table tbody td th thead tr ul"
   ).split(" "),
   ALLOWED_ATTR: ["align", "href", "start", "title"],
-  ALLOWED_URI_REGEXP: /^(?:https?:|mailto:|#)/i,
+  ALLOWED_URI_REGEXP: /^(?:https?:|mailto:)/i,
   RETURN_TRUSTED_TYPE: true,
 };
 // What Temml produces: MathML, without links and styles.
@@ -209,6 +215,7 @@ function restoreMath(fragment, formulas) {
   replacePlaceholders(fragment, MATH_PLACEHOLDER, (placeholder, number) => {
     const formula = formulas[number];
     const place = document.createElement(formula.isBlock ? "div" : "span");
+    if (formula.isBlock) Object.assign(place, { className: "scrolls", tabIndex: 0 });
     place.textContent = formula.source;
     placeholder.replaceWith(place);
     renderFormula(formula, place);

@@ -1,5 +1,5 @@
 /** The current user, and the collections that they may read. */
-import { get, getAll, post, remove, signInNeeded } from "./api.js";
+import { API, get, getAll, post, remove, signInNeeded } from "./api.js";
 import { computed, effect, signal } from "./html.js";
 import { currentRoute } from "./route.js";
 
@@ -47,14 +47,27 @@ export async function startSession() {
   me.value = user;
 }
 
-/** Read again what may have changed in another tab. Reload the page if another user has signed in there. */
+/**
+ * Read again what may have changed in another tab. If somebody has signed in there, resume the requests that wait; if it
+ * is another user, reload the page.
+ */
 export async function refreshSession() {
-  if (document.hidden || !me.value || signInNeeded.value) return;
+  if (document.hidden || !(me.value || signInNeeded.value)) return;
+  if (signInNeeded.value && !(await isSignedIn())) return;
   const user = await get("/me");
-  if (user.name !== me.value.name) return clearAndReload();
+  if (me.value && user.name !== me.value.name) return clearAndReload();
+  signInNeeded.value = 0;
+  if (!me.value) return;
   me.value = user;
   await readCollections();
 }
+
+/** Return whether somebody is signed in, without waiting for it as `get` does. */
+const isSignedIn = () =>
+  fetch(`${API}/me`).then(
+    ({ ok }) => ok,
+    () => false,
+  );
 
 /**
  * Sign in, and resume the requests that wait. If the user has changed, reload the page.

@@ -7,6 +7,7 @@ import { NoteSign, PassageButton } from "./notes.js";
 // Placeholders of private-use characters, which Markdown leaves unchanged: the start and the end of the cited words, a
 // passage, a note, and the start and the end of a note's words. Those of passages and notes have a number.
 const [CITED, CITED_END, PASSAGE, NOTE, NOTED, NOTED_END] = "\uE002\uE003\uE004\uE005\uE006\uE007";
+const SIGN_CHARACTER = /[\uE000-\uE007]/;
 const SIGNS = /([\uE002\uE003\uE006\uE007]|[\uE004\uE005]\d+[\uE004\uE005])/;
 // Markdown syntax at the start of a line and at the end of words. A sign in the wrong place would break it.
 const LINE_START = /^(?:[ \t]*(?:#{1,6} |>|[-*+] |\d+[.)] |\||[`~]{3,}[^\n]*\n))*[ \t]*[*_~]*/;
@@ -32,7 +33,9 @@ export function MarkdownText({ chars, low, high, start, view, passages }) {
         ...spanSigns(Number(note.start) - partStart, Number(note.end) - partStart, NOTED, NOTED_END),
       ]),
     ];
-    const fragment = renderMarkdown(insertSigns(chars.slice(low, high), signs));
+    // The text itself may have these characters, as signs of an icon font.
+    const plain = chars.slice(low, high).map((char) => (SIGN_CHARACTER.test(char) ? "\uFFFD" : char));
+    const fragment = renderMarkdown(insertSigns(plain, signs));
     for (const heading of fragment.querySelectorAll("h1, h2, h4, h5, h6")) {
       const replacement = document.createElement("h3");
       replacement.append(...heading.childNodes);

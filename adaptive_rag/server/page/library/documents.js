@@ -1,7 +1,7 @@
 /** The documents of a collection: a long list to search, to filter, and to remove documents from. */
 import { checkScope, MAX_NAMES, scope, setScope } from "../ask/scope.js";
 import { collectionPath, getAll, getPage, request } from "../core/api.js";
-import { html, signal, useEffect, useRef, useSignal, useState } from "../core/html.js";
+import { html, signal, useRef, useSignal, useState } from "../core/html.js";
 import { currentRoute, link, navigate, updateUrl } from "../core/route.js";
 import { labelFor, language, t, translate } from "../core/texts.js";
 import { PagedList, Row, Search } from "../shell/list.js";
@@ -24,24 +24,29 @@ export function Documents({ collection: { name, may } }) {
   const { query } = useSignal(currentRoute);
   const { search = "", folder = "" } = query;
   const state = STATES.find((each) => each === query.state) ?? "all";
-  const [chosen, setChosen] = useState(/** @type {DocumentRow[]} */ ([]));
   const [folders, setFolders] = useState(/** @type {string[]} */ ([]));
   const lastIndex = useRef(0);
   const version = useSignal(changes);
   const hidden = useSignal(hiddenDocuments);
   const listPath = (/** @type {string} */ state) =>
     `${collectionPath(name)}/documents?${new URLSearchParams({ search, folder, ...(state !== "all" && { state }) })}`;
-  /**
-   * Change the search, state or folder. The URL stores them, so that the back button restores them.
-   * @param {Record<string, string | undefined>} changed
-   */
-  const updateQuery = (changed) =>
-    updateUrl(currentRoute.value.path, { ...currentRoute.value.query, ...changed });
+  // The URL stores the search, state and folder, so that the back button restores them.
+  /** @param {string} each */
+  const showState = (each) =>
+    updateUrl(currentRoute.value.path, {
+      ...currentRoute.value.query,
+      state: each === "all" ? undefined : each,
+    });
   const countsByState = useLoaded(
     () => Promise.all(STATES.map(async (each) => (await getPage(listPath(each), 1)).total)),
     [search, folder, version],
   );
-  useEffect(() => setChosen([]), [search, state, folder]);
+  // The selected rows, and the list that they belong to. The rows of another list may still be loading.
+  const path = listPath(state);
+  const [selection, setSelection] = useState({ path, rows: /** @type {DocumentRow[]} */ ([]) });
+  const chosen = selection.path === path ? selection.rows : [];
+  /** @param {DocumentRow[]} rows */
+  const setChosen = (rows) => setSelection({ path, rows });
   /**
    * Select or deselect a row; with Shift, select all rows from the last one.
    * @param {DocumentRow} row @param {number} index @param {DocumentRow[]} rows @param {MouseEvent} event
@@ -91,12 +96,12 @@ export function Documents({ collection: { name, may } }) {
   return html`<section class="stack" aria-label=${t("library_list")}>
     <${Folders} collection=${name} folder=${folder} version=${version} chosen=${folders} choose=${setFolders} />
     <div class="row list-tools">
-      <${Search} key=${folder} label=${t("library_search")} value=${search} onSearch=${(/** @type {string} */ typed) => updateQuery({ search: typed || undefined })} />
+      <${Search} label=${t("library_search")} />
       <div class="tabs" role="group" aria-label=${t("library_filter")}>${STATES.map(
         (each, at) => html`<button key=${each} class="quiet" aria-pressed=${each === state}
-          onClick=${() => updateQuery({ state: each === "all" ? undefined : each })}>${labelFor("document_state", each)} <span class="soft">${counts[at].toLocaleString(language.value)}</span></button>`,
+          onClick=${() => showState(each)}>${labelFor("document_state", each)} <span class="soft">${counts[at].toLocaleString(language.value)}</span></button>`,
       )}</div>
-      ${counts[0] > 0 && html`<button class="quiet" onClick=${() => getAll(listPath(state)).then(chooseAll, notify)}>${t("library_choose_all")}</button>`}
+      ${counts[0] > 0 && html`<button class="quiet" onClick=${() => getAll(path).then(chooseAll, notify)}>${t("library_choose_all")}</button>`}
       ${
         chosenCount > 0 &&
         html`<button class="primary" onClick=${() => askSelection(name, chosen, folders).catch(notify)}>${t("only_ask_n", { n: chosenCount })}</button>
@@ -104,7 +109,7 @@ export function Documents({ collection: { name, may } }) {
         <button class="quiet" onClick=${chooseNone}>${t("library_choose_none")}</button>`
       }
     </div>
-    <${PagedList} path=${listPath(state)} version=${version} label=${t("library_list")} empty=${t("library_none_found")} row=${renderRow} />
+    <${PagedList} path=${path} version=${version} label=${t("library_list")} empty=${t("library_none_found")} row=${renderRow} />
   </section>`;
 }
 

@@ -74,7 +74,7 @@ async function readEntry(entry) {
   for (;;) {
     /** @type {any[]} */
     const entries = await new Promise((done, fail) => reader.readEntries(done, fail));
-    if (!entries.length) return files;
-    for (const each of entries) files.push(...(await readEntry(each)));
+    if (!entries.length) return files.flat();
+    for (const each of entries) files.push(await readEntry(each));
   }
 }

@@ -65,7 +65,10 @@ export async function addFiles(collection, files) {
     files: now.files + accepted.length,
   }));
   const running = uploads.get(collection);
-  if (running) return void running.files.push(...accepted);
+  if (running) {
+    for (const each of accepted) running.files.push(each);
+    return;
+  }
   const abort = new AbortController();
   uploads.set(collection, { files: accepted, abort });
   /** @type {NamedFile[]} */

@@ -39,12 +39,12 @@ function Profile() {
     loaded.set({ text: profile });
     notify(t(isKept ? "profile_kept" : "profile_forgotten"));
   };
+  if (!loaded.value) return html`<${Loading} data=${loaded} />`;
   return html`<${Form} isCard action=${t("save")} onSubmit=${save}>
     <h2 id="profile">${t("profile_title")}</h2>
     <p class="soft" id="profile-use">${t("profile_use")}</p>
     <textarea class="whole" aria-labelledby="profile" aria-describedby="profile-use" name="profile" rows="3" maxlength="2000"
-      placeholder=${t("profile_example")} disabled=${!loaded.value} defaultValue=${loaded.value?.text ?? ""}></textarea>
-    ${!loaded.value && html`<${Loading} data=${loaded} />`}
+      placeholder=${t("profile_example")} defaultValue=${loaded.value.text}></textarea>
   <//>`;
 }
 

@@ -1,6 +1,7 @@
 /** Long lists that the server returns in pages. Only the pages near the window are read and rendered. */
 import { getPage } from "../core/api.js";
-import { html, useEffect, useMemo, useRef } from "../core/html.js";
+import { html, useEffect, useElement, useLayoutEffect, useMemo, useRef, useSignal } from "../core/html.js";
+import { currentRoute, updateUrl } from "../core/route.js";
 import { VirtualList } from "../core/virtual_list.js";
 import { Loading, readOnce, useLoaded } from "./loaded.js";
 
@@ -76,15 +77,27 @@ export const Row = ({ title, details, before, children }) => html`<div class="ro
 </div>`;
 
 /**
- * Show a search field. It calls `onSearch` after a short pause in typing.
- * @param {{ label: string, value?: string, onSearch: (search: string) => void }} props
+ * Show a field for the search in the URL, which changes after a short pause in typing.
+ * @param {{ label: string }} props
  */
-export function Search({ label, value, onSearch }) {
+export function Search({ label }) {
+  const { search = "" } = useSignal(currentRoute).query;
+  const field = useElement();
   const timer = useRef(0);
+  const written = useRef("");
+  useLayoutEffect(() => {
+    if (search !== written.current) field.current.value = search; // a link or the back button has changed it
+    written.current = search;
+  }, [search]);
   useEffect(() => () => clearTimeout(timer.current), []);
-  return html`<input type="search" class="grow" maxlength="200" aria-label=${label} placeholder=${label} defaultValue=${value}
-    onInput=${(/** @type {any} */ { target }) => {
+  const store = () => {
+    const { path, query } = currentRoute.value;
+    written.current = field.current.value.trim();
+    updateUrl(path, { ...query, search: written.current || undefined });
+  };
+  return html`<input type="search" class="grow" maxlength="200" aria-label=${label} placeholder=${label} ref=${field}
+    onInput=${() => {
       clearTimeout(timer.current);
-      timer.current = setTimeout(() => onSearch(target.value.trim()), MS_OF_TYPING);
+      timer.current = setTimeout(store, MS_OF_TYPING);
     }} />`;
 }

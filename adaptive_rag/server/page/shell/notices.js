@@ -82,6 +82,7 @@ export function removeWithUndo(hidden, ids, text, deleteAll) {
     end: () => {
       dismiss();
       return deleteAll().catch((error) => {
+        if (error.status === 404) return; // deleted in another tab
         undo();
         notify(error);
       });

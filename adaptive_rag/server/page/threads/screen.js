@@ -1,7 +1,7 @@
 /** The Threads screen: earlier conversations by day, to search, rename, share, export and delete. */
 import { beginConversation, thread } from "../ask/conversation.js";
 import { API, patch, remove } from "../core/api.js";
-import { html, signal, useDisclosure, useSignal, useState, useVersion } from "../core/html.js";
+import { html, signal, useDisclosure, useSignal, useVersion } from "../core/html.js";
 import { currentRoute, link } from "../core/route.js";
 import { signInMethods } from "../core/session.js";
 import { formatDay, formatTime, labelFor, t } from "../core/texts.js";
@@ -23,7 +23,7 @@ export function ThreadsScreen() {
 
 function Threads() {
   const isTeam = useSignal(signInMethods)?.needed;
-  const [search, setSearch] = useState("");
+  const { search = "" } = useSignal(currentRoute).query;
   const hidden = useSignal(hiddenThreads);
   const [version, reload] = useVersion();
   /** @param {Thread} row @param {string} title */
@@ -64,7 +64,7 @@ function Threads() {
   };
   return html`<div class="screen stack">
     <h1>${labelFor("screen", "threads")}</h1>
-    <${Search} label=${t("threads_search")} onSearch=${setSearch} />
+    <${Search} label=${t("threads_search")} />
     <${PagedList} path=${`/threads?search=${encodeURIComponent(search)}`} version=${version} label=${labelFor("screen", "threads")}
       empty=${t(search ? "threads_not_found" : "threads_none")} row=${renderRow} />
   </div>`;
