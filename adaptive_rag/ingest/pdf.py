@@ -106,8 +106,10 @@ def load_pdf(path: Path, builder: TextBuilder) -> None:
     if unread := sorted({*textless, *(() if has_ocr else stamped)}.difference(ocr_lines)):
         advice = pdf_messages.advise_ocr(path) if image_pages and not has_ocr else ""
         numbers = pdf_messages.format_ranges(unread)
-        none = "no text" if set(unread) <= set(textless) else "little or no text"
-        builder.notes.append(f"{len(unread)} of {page_count} pages hold {none}: {numbers}{advice}")
+        count = len(unread)
+        some = f"{count} of {page_count} pages hold little or no text"
+        none = f"{count} of {page_count} pages hold no text"
+        builder.notes.append(f"{none if set(unread) <= set(textless) else some}: {numbers}{advice}")
 
 
 @contextmanager

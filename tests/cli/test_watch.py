@@ -72,17 +72,17 @@ def test_each_change_of_a_folder_is_indexed_and_told(
     folder.mkdir()
     (folder / "one.txt").write_text("This is note one.\n")
 
-    def change(*roots: str, **options: object) -> Iterator[set[str]]:
+    def change(*roots: str, **options: object) -> Iterator[set[tuple[str, str]]]:
         yield set()
         (folder / "two.txt").write_text("This is note two.\n")
-        yield {"two.txt"}
+        yield {("added", "two.txt")}
         (folder / "two.txt").rename(folder / "three.txt")
         (folder / "one.txt").unlink()
-        yield {"one.txt", "two.txt", "three.txt"}
+        yield {("deleted", "one.txt"), ("deleted", "two.txt"), ("added", "three.txt")}
         (folder / "three.txt").rename(folder / "three.unknown")
-        yield {"three.txt", "three.unknown"}
+        yield {("deleted", "three.txt")}
         (folder / "four.txt").write_text("This is note four.\n")
-        yield {"four.txt"}
+        yield {("added", "four.txt")}
         raise KeyboardInterrupt
 
     monkeypatch.setattr("watchfiles.watch", change)

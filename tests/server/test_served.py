@@ -498,7 +498,8 @@ def test_a_callers_own_profile_reaches_their_question_and_no_others(place: Place
         thread = place[name].post("/threads", json={}).json()["thread_id"]
         place[name].post(f"/threads/{thread}/runs/wait", json=asking())
         values = place[name].get(f"/threads/{thread}/state").json()["values"]
-        assert values["profile"] == values["user_context"] == known
+        assert values["messages"][-1]["response_metadata"]["user_context"] == known
+        assert not values["user_context"]
 
 
 def test_what_a_caller_may_set_is_set(place: Place) -> None:
