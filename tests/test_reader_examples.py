@@ -178,7 +178,10 @@ def test_no_stance_is_taken_from_the_evaluation_data() -> None:
         for name in ("queries.jsonl", "corpus.jsonl")
         for line in (folder / name).read_text("utf-8").splitlines()
     ]
-    for part in ("train", "development", "test"):
-        for subject in read_stances(part):
-            texts = [*subject["proposals"], *(sentence for sentence, _ in subject["sentences"])]
-            assert shared_with(texts, known) == []
+    texts = [
+        text
+        for part in ("train", "development", "test")
+        for subject in read_stances(part)
+        for text in (*subject["proposals"], *(sentence for sentence, _ in subject["sentences"]))
+    ]
+    assert shared_with(texts, known) == []

@@ -186,6 +186,7 @@ def test_a_document_is_added_found_and_removed_with_undo(
         expect(row).to_be_visible()
 
 
+@pytest.mark.nightly
 def test_a_chat_model_is_tested_saved_asked_and_removed(demo: str, visit: Visit, api: httpx.Client) -> None:
     with ChatServer() as server, visit(demo) as somebody:
         page = somebody.open("#/ask")
