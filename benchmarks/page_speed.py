@@ -149,7 +149,7 @@ def bytes_sent(browser: Browser, address: str) -> tuple[int, int]:
     requests: list[Request] = []
     with browser.new_context() as context:
         page = context.new_page()
-        page.on("requestfinished", requests.append)
+        page.on("requestfinished", lambda request: requests.append(request))
         page.goto(address)
         page.wait_for_load_state("networkidle")
         sizes = [

@@ -58,7 +58,6 @@ PARTS: list[tuple[Part, str, Any]] = [
     ("units", "adaptive_rag.answer.sentences:read_units", FACT),
     ("wording", "adaptive_rag.analysis.wording:avoid_contextual", FACT),
     ("versions", "adaptive_rag.answer.request:prefer_valid", FACT),
-    ("versions", "adaptive_rag.nodes.generate:find_newest_versions", FACT),
     ("tables", "adaptive_rag.nodes.generate:work_out", FACT),
 ]
 # With a chat model that writes "The sea wall is 4.1 metres high. [1]" and scores the passages.

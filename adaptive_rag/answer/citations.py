@@ -54,7 +54,7 @@ _ABSENCE = re.compile(
 # "Sorry, I don't have enough information.", "Das steht nicht in den Dokumenten."
 _VAGUE_ABSENCE = re.compile(
     rf"\bnot (?:\w+ )?{_KNOWN}\b|\b(?:unclear|unknown|left open|leaves? open)\b"
-    rf"|\b{_CANNOT} (?:know|tell|say|find|determine|answer|help|have)\b|\bI(?: am|'m) not sure\b"
+    rf"|\b{_CANNOT} (?:know|tell|say|find|determine|answer|have)\b|\bI(?: am|'m) not sure\b"
     r"|\b(?:not enough|insufficient) (?:\w+ )?(?:information|context|details?)\b"
     rf"|\bno (?:\w+ )?(?:information|answer|mention)\b.{{0,40}}\b(?:{_MATERIAL}|found|given)\b"
     r"|\bnicht (?:in|aus) de[nmr] (?:Dokument|Text|Passage|Quelle|Unterlage)|\b(?:weiß|kann) ich nicht\b",

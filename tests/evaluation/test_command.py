@@ -100,8 +100,8 @@ def test_the_judges_verdicts_and_analysis_are_shown_in_the_terminal(ask: Any, wr
         judging = [call for call in server.calls if "You compare answers" in str(call.body)]
     assert result.exit_code == 0, result.output
     rows = [line.split() for line in result.stdout.splitlines()]
-    assert ["type", "standard", "bm25", "fusion", "tie"] in rows
-    assert ["fusion", *["7.0"] * 5] in rows
+    assert ["type", "vector-alone", "okapi-alone", "recipe-vector-bm25-fusion", "tie"] in rows
+    assert ["recipe-vector-bm25-fusion", *["7.0"] * 5] in rows
     assert "Fusion is best where words and meaning agree." in result.stdout
     assert len(judging) % 3 == 0 and judging
 

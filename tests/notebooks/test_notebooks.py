@@ -38,6 +38,15 @@ def test_notebooks_are_stored_without_output(notebook: Path) -> None:
             assert cell["execution_count"] is None
 
 
+@pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.stem)
+def test_what_notebooks_import_is_there(notebook: Path) -> None:
+    cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
+    lines = [line for cell in cells if cell["cell_type"] == "code" for line in cell["source"]]
+    imports = [line for line in lines if line.startswith("from adaptive_rag") and "(" not in line]
+    assert imports
+    exec("".join(line.rstrip() + "\n" for line in imports), {})
+
+
 @pytest.mark.usefixtures("samples_embedded")
 def test_the_first_notebook_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)

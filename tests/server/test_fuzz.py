@@ -88,7 +88,7 @@ def known(team: Team, operation: Operation) -> dict[str, Any]:
     if operation.method == "delete":
         return {}
     return {"collection": "pier", "model": "pier", "user": "ada", "number": "1"} | {
-        name: team.ids[name] for name in ("thread", "feedback", "token")
+        name: team.ids[name] for name in ("thread", "feedback", "token", "note")
     } | {name: team.own[f"own_{name}"] for name in ("document", "job")}  # fmt: skip
 
 

@@ -389,7 +389,7 @@ def test_nothing_of_others_is_reached_and_nothing_tells_whether_it_is_there(
     secret = [CODE, FILE, *(id_ for id_ in team.ids.values() if len(id_) == 32 and id_ not in sent)]
     assert not [text for text in secret if text in told]
     if answer.status_code == 200:
-        assert "vault" not in told.replace("vault code", "")
+        assert "vault" not in told.replace("vault code", "").replace("admin of vault", "")
     if attempt.request != f"POST {PIER}/documents":
         assert counted(team) == before
     made_up = known | {name: "f" * 32 if len(id_) == 32 else "valut" for name, id_ in team.ids.items()}
