@@ -15,7 +15,7 @@ from adaptive_rag.answer.aggregate import work_out
 from adaptive_rag.answer.check import MAX_SENTENCES, Review, review_draft
 from adaptive_rag.answer.compose import answer_locally, quote_plainly
 from adaptive_rag.answer.draft import DraftAnswer, DraftQuestion, ask_to_draft
-from adaptive_rag.answer.evidence import Evidence, nearest_quote, say_abstention
+from adaptive_rag.answer.evidence import Evidence, nearest_quote, rate_passages, say_abstention
 from adaptive_rag.answer.message import answer_message
 from adaptive_rag.answer.overview import outline_document, outline_documents, tell_section
 from adaptive_rag.answer.passages import read_passages, read_sentences
@@ -253,7 +253,7 @@ def _answer_by_draft(
         # A draft that the check changed is a different message from the one that was streamed.
         draft.message_id if review.text == draft.text else None,
         citations=review.citations,
-        confidence=request.answered,
+        confidence=rate_passages(request),
     )
 
 

@@ -49,12 +49,12 @@ def judge_evidence(request: AnswerRequest) -> Evidence:
     if scored.missing:
         reason = say("name_missing", name=respell_markers(scored.missing))
         return Evidence(request.answered, "refusal", reason, scored.missing)
-    if scored.answered is None or not _shares_a_word(request):
+    if (answered := rate_passages(request)) is None:
         near = max(float(sentence.vector @ request.question_vector) for sentence in scored.sentences)
         outcome: Outcome = "closest" if near >= NEAR and terms(request.question_for_reader) else "refusal"
         code = "not_judged" if scored.answered is None else "no_word_read"
         return Evidence(None, outcome, say(code, near=round(near, 2)))
-    confidence = _rate_quotes(request)
+    confidence = _rate_quotes(request, answered)
     # No single sentence answers a question for views, so a lower confidence is enough if one takes a side, or
     # if the person whose view is asked for speaks of the subject.
     own_words = request.own_words
@@ -62,7 +62,7 @@ def judge_evidence(request: AnswerRequest) -> Evidence:
     takes_side = request.style.views and (request.clear_sides != NEITHER).any()
     needed = CLOSE if own or takes_side else ANSWERED
     outcome = "answer" if confidence >= needed else "closest" if confidence >= CLOSE else "refusal"
-    if own is False and (request.answered or 0.0) >= ANSWERED:
+    if own is False and answered >= ANSWERED:
         return Evidence(min(confidence, ANSWERED), "closest", say("says_nothing"))
     if own and outcome == "refusal":
         return Evidence(confidence, "closest", say("says_something"))
@@ -70,7 +70,12 @@ def judge_evidence(request: AnswerRequest) -> Evidence:
     return Evidence(confidence, outcome, say(code, sure=round(float(confidence), 2), limit=limit))
 
 
-def _rate_quotes(request: AnswerRequest) -> float:
+def rate_passages(request: AnswerRequest) -> float | None:
+    """Return the probability that a sentence of the passages answers; None if it cannot be judged."""
+    return request.answered if _shares_a_word(request) else None
+
+
+def _rate_quotes(request: AnswerRequest, answered: float) -> float:
     """Return the confidence that the sentences which an answer would quote do answer.
 
     The probability that any sentence of the passages answers is too high where the wrong one is quoted, and
@@ -81,7 +86,6 @@ def _rate_quotes(request: AnswerRequest) -> float:
         (sentence.document, sentence.end): float(score)
         for sentence, score in zip(request.scored.sentences, request.scored.scores, strict=True)
     }
-    answered = request.answered or 0.0
     quoted = {(s.document, s.end) for block in request.blocks for s in block.sentences}
     if not quoted:
         return answered  # what is missing is said instead

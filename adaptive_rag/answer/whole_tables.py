@@ -75,9 +75,8 @@ class WholeTable:
 
     rows: list[NamedRow]
     title: str = ""  # the first line of the document
-    has_bare_names: bool = (
-        False  # whether rows with only a name were left out: groups, or items without values
-    )
+    # whether rows with only a name were left out: groups, or items without values
+    has_bare_names: bool = False
 
     @cached_property
     def columns(self) -> list[str]:

@@ -12,6 +12,7 @@ from typing import Any
 
 from adaptive_rag.errors import IndexingError
 from adaptive_rag.ingest.documents import CHUNK_METADATA, TextBuilder
+from adaptive_rag.ingest.table_headers import is_column_name
 from adaptive_rag.ingest.text import decode
 from adaptive_rag.text.visible import ESCAPED_NUL
 
@@ -26,9 +27,6 @@ _DELIMITERS = ";\t|,"
 # "sep=;", a first line for Excel
 _STATED_DELIMITER = re.compile(r'"?sep=([^"])"?', re.IGNORECASE)
 _QUOTED = re.compile(r'"[^"]*"')
-# A number or date, such as "4.20", "£1,200", "12 %" and "2024-01-01 06:15", and a year.
-_FIGURE = re.compile(r"[^\w]*\d[\d\W]*")
-_YEAR = re.compile(r"(?:19|20)\d\d")
 _DIGITS = re.compile(r"\d+")
 # How many lines to search for titles and blank lines above the column names.
 _MAX_TITLE_ROWS = 12
@@ -102,9 +100,7 @@ def _lacks_names(rows: Sequence[Sequence[str]]) -> bool:
     if len(rows) < 2:
         return not rows
     pairs = list(zip(*rows[:2], strict=False))
-    figures = [
-        (cell, below) for cell, below in pairs if _FIGURE.fullmatch(cell) and not _YEAR.fullmatch(cell)
-    ]
+    figures = [(cell, below) for cell, below in pairs if cell and not is_column_name(cell)]
     counted = [int(cell) for cell, _ in figures if cell.isdecimal()]
     if len(counted) > 1 and counted == list(range(counted[0], counted[0] + len(counted))):
         return False

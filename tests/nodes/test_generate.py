@@ -93,6 +93,14 @@ def test_a_model_is_told_what_is_known_of_the_user_on_every_route(node, source):
     assert output["grounding"] == 1.0
 
 
+@pytest.mark.parametrize("question", ["How long is the sea wall?", "Quelle est sa longueur totale?"])
+def test_a_draft_has_a_confidence_only_where_its_passages_could_be_judged(node, source, question):
+    model = ScriptedChatModel(script={"generate": "The sea wall of Saltmere is 2,340 metres long [1]."})
+    output = run(node, source, made.ranked(1), question, model=model)
+    assert output["outcome"] == "answer" and output["citations"]
+    assert (output["confidence"] is None) == question.startswith("Quelle")
+
+
 def test_a_draft_without_text_is_no_answer_where_drafts_are_kept(node, source):
     model = ScriptedChatModel(script={"generate": "\x1b[2J\x1b]0;owned\x07"})
     settings = {"model": model, "without": {"extractive-fallback"}}
