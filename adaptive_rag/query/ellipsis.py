@@ -85,5 +85,6 @@ def _find_parts(text: str, longest: int, lead: set[str]) -> Iterator[tuple[int, 
 
 
 def is_content_word(word: str) -> bool:
-    """Return whether a word carries meaning: not "the", "which" or "may"."""
-    return bool(word) and word.lower() not in STOP_WORDS and word.lower() not in ASKING_WORDS
+    """Return whether a word carries meaning: not "the", "which", "when's" or "may"."""
+    word, *_ = re.split("['’]", word.lower())
+    return bool(word) and word not in STOP_WORDS and word not in ASKING_WORDS

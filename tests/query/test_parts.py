@@ -42,6 +42,7 @@ def test_one_question_stays_whole(question):
         ("When was the canal opened and who built it?", "canal"),
         ("Who opened the canal and when did it close?", "canal"),
         ("How much does the medium box cost and what is in it?", "medium box"),
+        ("when's the next puppy course and what does it cost", "next puppy course"),
         ("Where is the office and when does the museum shop open?", ""),
     ],
 )
