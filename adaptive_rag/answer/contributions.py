@@ -66,7 +66,8 @@ _ATTRIBUTED = re.compile(
 # A line "column: value" of a row, and the columns that name its author.
 _CELL = re.compile(r"^(?P<column>[^:\n]+): (?P<value>[^\n]+)$", re.MULTILINE)
 _AUTHOR = re.compile(
-    r"\b(?:author|customer|guest|participant|respondent|reviewer|sender|user|visitor|writer)\b", re.IGNORECASE
+    r"\b(?:author|client|customer|guest|participant|respondent|reviewer|sender|user|visitor|writer)\b",
+    re.IGNORECASE,
 )
 _RATING = re.compile(r"\b(?:rating|stars?)\b", re.IGNORECASE)
 # Minimum number of words of a cell that counts as a text.
@@ -91,7 +92,10 @@ class Contributions:
         self._salutations = [match.start() for match in _SALUTATION.finditer(text)]
         self._sender = sender_of(passage)
         is_letter = bool(self._sender or LETTER.search(text))
-        self._turns = read_turns(text, self._starts, people, is_letter=is_letter)
+        turns = read_turns(text, self._starts, people, is_letter=is_letter)
+        # The name of a column is no speaker: "Review: I waited an hour."
+        cells = {cell.start() for cell in _CELL.finditer(text)} if "row" in passage["metadata"] else set()
+        self._turns = [SpeakerTurn(turn.start, None) if turn.start in cells else turn for turn in turns]
         self._people = {*people, *people_in(text), *(surname(t.speaker) for t in self._turns if t.speaker)}
         is_mail = bool(self._sender or passage["metadata"].get("quoted"))
         self._posts = find_posts(text, self._starts, is_mail=is_mail)

@@ -272,6 +272,11 @@ def test_a_row_that_somebody_wrote_names_its_author(text, author):
     assert author_of(candidate(text)) is None
 
 
+def test_the_name_of_a_column_is_no_speaker():
+    row = candidate("Date: 2025-04-03\nReview: I waited an hour.") | {"metadata": {"row": 1}}
+    assert speaker_of(row, row["text"].index("I waited"), "I waited an hour.") is None
+
+
 def test_a_sentence_is_shown_without_its_label_or_salutation():
     assert without_label("**Nadia Petrov:** I am for it.", "Nadia Petrov (chair)") == "I am for it."
     assert without_label("Rev\nOsgood: I am for it.", "Rev Osgood") == "I am for it."
