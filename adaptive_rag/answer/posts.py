@@ -37,6 +37,8 @@ _FRAMED = re.compile(r"[ \t]*([-=*_~])\1+ .*\w.* \1{2,}[ \t]*")
 _PARTS = re.compile(
     r"[\[\](){}|·•,;–—]|\s-\s|\b(?:posted|written|reviewed|review|by|on|at|wrote|said)\b:?", re.IGNORECASE
 )
+# What a numbered heading and a salutation begin with.
+_NO_AUTHOR = re.compile(r"\d+[.)]?\s|(?:Dear|Hello|Hi)\b")
 # A header is shorter than this, in characters, and a name in it has at most this many words.
 LONGEST_HEADER, NAME_WORDS = 80, 4
 
@@ -116,8 +118,8 @@ def sender_of(passage: Candidate) -> str | None:
 def _read_header(line: str) -> str | None:
     """Return the author from a post's header: "5 stars, Anneke V., January".
 
-    "Valid from 1 May 2026." is a sentence, "10 Plan 2030" a heading, and "| Kind | July |" the names of a
-    table's columns; all give None.
+    "Valid from 1 May 2026." is a sentence, "10 Plan 2030" and "1. Fees from 1 March" are headings, and
+    "| Kind | July |" the names of a table's columns; all give None.
     """
     if line.lstrip().startswith("|"):
         return None
@@ -127,6 +129,6 @@ def _read_header(line: str) -> str | None:
     without_date = _WHEN.sub(" | ", STARS.sub(" | ", line))
     parts = [part.strip(' \t"“”:#*_-') for part in _PARTS.sub("|", without_date).split("|")]
     names = [part for part in parts if any(map(str.isalpha, part)) and not _WEEKDAY.fullmatch(part)]
-    if not names or len(names[0].split()) > NAME_WORDS or re.match(r"\d+\s|(?:Dear|Hello|Hi)\b", names[0]):
+    if not names or len(names[0].split()) > NAME_WORDS or _NO_AUTHOR.match(names[0]):
         return None
     return None if line.rstrip()[-1:] in ("?!;" if stars else ".?!;") else names[0]

@@ -151,6 +151,7 @@ SHORT_NAME = "Dear all,\n\nI would drain it.\n\nOdo\n\nThe pond\n\nWe met there.
         ("Lunch (12:30)\nSoup.\n\nTea (16:00)\nCake.", "Cake.", None),
         ("Valid from 1 May 2026.\n\nPay came on 27 March. I hope.\n\nWe pay.", "We pay.", None),
         ("10 Plan 2030 19\n\nOdo Beck, May 2025\nI wrote this.\n\nWe pay.", "We pay.", None),
+        ("## 1. Fees from 1 March\n\nWe wait.\n\nOdo Beck, May 2025\nI wrote this.", "We wait.", None),
         (STARS, "What guests wrote", None),
         (STARS, "We slept well.", "Ola B."),
         (STARS, "Nobody helped.", "NightOwl"),
