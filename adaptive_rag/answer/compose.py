@@ -40,6 +40,8 @@ from adaptive_rag.text.phrases import (
 )
 from adaptive_rag.text.visible import plain
 
+# Maximum number of cells of a row that the closest passages show whole.
+WHOLE_ROW = 6
 # Maximum number of sentences that are shown as the closest passages.
 CLOSEST = 3
 # A longer line "name: value" may be prose that goes on in the next line.
@@ -136,7 +138,9 @@ def show_closest(request: AnswerRequest) -> CitedText:
     """Show the sentences closest to an answer, and say that they may not answer the question."""
     scored = request.scored
     chosen = choose(scored, scored.scores, CLOSEST, mass=request.style.mass)
-    answer = _write(request, [Block(chosen, bulleted=True)])
+    # Which cells of a row answer is as unsure as whether it does, so a short row is shown whole.
+    whole = [replace(s, cells=()) if len(s.cells) <= WHOLE_ROW else s for s in chosen]
+    answer = _write(request, [Block(whole, bulleted=True)])
     return _below_heading(answer.pieces) if answer.pieces else answer
 
 

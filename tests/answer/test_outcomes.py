@@ -36,6 +36,13 @@ def test_one_probability_decides_what_is_given(chance: float, outcome: str) -> N
         assert said.citations[0]["quote"] == "The wall was built in 1955."
 
 
+@pytest.mark.parametrize(("chance", "cells"), [(0.9, "opens 08:30"), (0.4, "opens 08:30, closes 13:00")])
+def test_a_row_that_may_answer_is_shown_whole(chance: float, cells: str) -> None:
+    table = candidate("day | opens | closes\n--- | --- | ---\nWednesday | 08:30 | 13:00")
+    _, said = answer_locally(request("When opens it?", [table], {"08:30": chance}), abstains=True)
+    assert said and f"Wednesday: {cells} [1]" in said.text
+
+
 def test_without_a_reader_nothing_is_given_as_an_answer() -> None:
     near, far = (replace(request(asked, [WALL]), reader=None) for asked in ("built in 1955", "quantum chess"))
     assert judge_evidence(near).outcome == "closest" and judge_evidence(near).confidence is None
