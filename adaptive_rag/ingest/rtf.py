@@ -41,8 +41,10 @@ _READ_DESPITE_STAR = ("shpinst", "shptxt", "footnote", "listtext", "pntext")
 _CHARACTERS = {
     "tab": " ", "line": " ", "nestcell": " ", "nestrow": " ", "emdash": "—", "endash": "–", "lquote": "‘",
     "rquote": "’", "ldblquote": "“", "rdblquote": "”", "bullet": "•", "~": " ", "_": "-", "{": "{", "}": "}",
-    "\\": "\\", "\r": " ", "\n": " ", "emspace": " ", "enspace": " ", "qmspace": " ",
+    "\\": "\\", "emspace": " ", "enspace": " ", "qmspace": " ",
 }  # fmt: skip
+# A backslash at the end of a line ends a paragraph, as in the files of macOS.
+_PARAGRAPH_ENDS = ("par", "page", "sect", "\r", "\n")
 _CHARSETS = {
     77: "mac_roman", 128: "cp932", 129: "cp949", 134: "gbk", 136: "big5", 161: "cp1253", 162: "cp1254",
     163: "cp1258", 177: "cp1255", 178: "cp1256", 186: "cp1257", 204: "cp1251", 222: "cp874", 238: "cp1250",
@@ -219,13 +221,13 @@ class _Reader:
             state.outline = -1 if number is None else number
         elif word == "intbl":
             state.in_table = True
-        elif word in ("cell", "row", "par", "page", "sect") and state.part in ("footnote", "box"):
-            if state.part == "box" and word == "par":
+        elif word in ("cell", "row", *_PARAGRAPH_ENDS) and state.part in ("footnote", "box"):
+            if state.part == "box" and word in _PARAGRAPH_ENDS:
                 self._boxes.append(self._take("box"))
             self._add(" ")
         elif word in ("cell", "row"):
             self._end_cell(ends_row=word == "row")
-        elif word in ("par", "page", "sect"):
+        elif word in _PARAGRAPH_ENDS:
             if state.part == "edge":
                 self.edges.append(self._take("edge"))
             elif state.in_table:

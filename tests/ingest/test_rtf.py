@@ -71,6 +71,11 @@ BODIES = {
         "Hello world goes on.\n\nIn a box.\n\nTwice now\n\nIn a box.\n\nTwice now\n\n"
         "Hook In a box. Twice now | 4",
     ),
+    "a backslash at the end of a line ends a paragraph": (
+        "\\f0 \\cf0 The gate.\\\n\\\n\\ls1{\\listtext\t\\uc0\\u8226 \t}Bell\\\n"
+        "{\\listtext\t\\uc0\\u8226 \t}Bar\\\r\n\\pard The end.",
+        "The gate.\n\n- Bell\n- Bar\n\nThe end.",
+    ),
     "a table becomes rows also where nothing ends the last": (
         row("Item", "Price") + row("Hinge", r"4.20\par pounds") + row("Dowel", "") + r"\pard After.\par"
         r"\intbl Station\cell Phone\cell ",
