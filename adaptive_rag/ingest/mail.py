@@ -167,7 +167,10 @@ def _attached_mails(part: Message) -> list[Message]:
 
 
 def _parts(message: Message, depth: int = 0) -> Iterator[Message]:
-    """Yield the parts to read; of alternatives, the first that has plain text, else the last."""
+    """Yield the parts to read; of alternatives, the first that has plain text, else the last.
+
+    Apple Mail puts the attachments into the alternative that is HTML; they are read with either text.
+    """
     if not message.is_multipart() or message.get_content_type() == "message/rfc822":
         yield message
         return
@@ -176,9 +179,16 @@ def _parts(message: Message, depth: int = 0) -> Iterator[Message]:
     children = [list(_parts(part, depth + 1)) for part in message.get_payload() if isinstance(part, Message)]
     if message.get_content_type() == "multipart/alternative":
         with_plain_text = (parts for parts in children if any(_is_plain(part) for part in parts))
-        children = [next(with_plain_text, children[-1])] if children else []
+        chosen = next(with_plain_text, children[-1] if children else [])
+        others = (part for parts in children if parts is not chosen for part in parts)
+        children = [chosen, [part for part in others if _is_attached(part)]]
     for parts in children:
         yield from parts
+
+
+def _is_attached(part: Message) -> bool:
+    """Return whether a part is a file with a name, and not a picture, which is mostly part of the page."""
+    return bool(part.get_filename()) and part.get_content_maintype() != "image"
 
 
 def _is_plain(part: Message) -> bool:

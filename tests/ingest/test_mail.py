@@ -96,6 +96,17 @@ def test_plain_text_comes_before_a_page_and_a_page_alone_is_read(read_file, plai
     assert read_file("a.eml", sent.as_bytes()).text.endswith(text)
 
 
+def test_attachments_beside_the_page_are_read_but_no_pictures_in_it(read_file):
+    sent = message("See the table.")
+    sent.add_alternative("<p>See the <b>table</b>.</p>", subtype="html")
+    page = sent.get_payload()[1]
+    page.make_mixed()  # as Apple Mail writes it
+    attach(page, levels__csv=("text/csv", b"level;height\n1;3.6 m\n"), logo__png=("image/png", b"x"))
+    source = read_file("a.eml", sent.as_bytes())
+    assert source.text.endswith("Attachments: levels.csv\n\nSee the table.\n\nlevel: 1\nheight: 3.6 m")
+    assert not source.notes
+
+
 def test_attachments_are_read_by_their_own_loaders_and_else_named(read_file, tmp_path):
     sent = message("See the plan.")
     pdf = make_pdf(tmp_path / "plan.pdf", [[Text("The wall is 5 m high.")], [Text("It is old.")]])
