@@ -42,7 +42,7 @@ _ATTRIBUTION = re.compile(
 _QUOTE_HEADER = re.compile(
     r"^[ \t]*-{2,} ?(?:original message|forwarded message|ursprüngliche nachricht|weitergeleitete nachricht|"
     r"message d'origine|mensaje original)[^\n]{0,40}$|"
-    r"^\*?(?:From|Von|De|Da|Van):\*?[^\n]+\n(?:\*?[A-Z][\w ]{1,20}:\*?[^\n]+\n){2}",
+    r"^\*?(?:From|Von|De|Da|Van)[ \xa0]?:\*?[^\n]+\n(?:\*?[^\W\d_][\w \xa0]{0,20}:\*?[^\n]+\n){2,}",
     re.MULTILINE | re.IGNORECASE,
 )
 

@@ -69,7 +69,9 @@ def test_headers_new_text_and_each_quote_are_parts_of_their_own(read_file):
     assert second["metadata"]["quoted"] is True
 
 
-GERMAN = "Von: Bo\nGesendet: Montag\nAn: Ana"
+GERMAN = "Von: Bo\nGesendet: Montag\nAn: Ana\nBetreff: Tor"
+FRENCH = "De : Bo\nEnvoyé : lundi\nÀ\xa0: Ana\nObjet : Porte"
+ITALIAN = "Da: Bo\nInviato: lunedì\nA: Ana\nOggetto: Porta"
 
 
 @pytest.mark.parametrize(
@@ -77,7 +79,7 @@ GERMAN = "Von: Bo\nGesendet: Montag\nAn: Ana"
     [
         ("> Are you coming?\nYes.\n> When?\nAt five.", "> Are you coming?\nYes.\n> When?\nAt five.", []),
         ("Yes.\n\n---- Original Message ----\nCome?", "Yes.", [("---- Original Message ----", "Come?")]),
-        (f"Unten.\n\n{GERMAN}\nBetreff: Tor\n\nWo?", "Unten.", [(GERMAN, "Betreff: Tor\n\nWo?")]),
+        *((f"Unten.\n\n{above}\n\nWo?", "Unten.", [(above, "Wo?")]) for above in (GERMAN, FRENCH, ITALIAN)),
         ("Am Montag, 3. Juni schrieb Bo:\nWo?", "", [("Am Montag, 3. Juni schrieb Bo:", "Wo?")]),
         ("On Monday Bo wrote:\n> We do.\nI do not.", "On Monday Bo wrote:\n> We do.\nI do not.", []),
         ("Nothing is quoted here.", "Nothing is quoted here.", []),
