@@ -13,6 +13,7 @@ from adaptive_rag.errors import IndexingError
 from adaptive_rag.ingest.documents import TextBuilder
 from adaptive_rag.ingest.front_matter import take_front_matter
 from adaptive_rag.ingest.mathml import read_mathml
+from adaptive_rag.ingest.numbering import SHORT_FORMATS, write_number
 from adaptive_rag.ingest.page_styles import Look, PageStyles
 from adaptive_rag.ingest.properties import note_properties
 from adaptive_rag.ingest.superscripts import raise_digits
@@ -136,7 +137,8 @@ class _Reader:
         self._level: int | None = None
         self._preformatted = False
         self._is_code = False
-        self._lists: list[int | None] = []  # of each open list: None, or the number of its last item
+        # Of each open list: None, or the number of its last item and their format.
+        self._lists: list[tuple[int, str] | None] = []
         self._marker = ""  # of the current list item
         self._term = ""  # the last term of a definition list, or terms that share a definition
         self._awaits_definition = False  # whether no definition has followed the term
@@ -198,7 +200,8 @@ class _Reader:
             self._lists.append(None)
         elif tag == "ol":
             first = re.match(r"\s*\d{1,9}", attributes.get("start", ""))
-            self._lists.append(int(first[0]) - 1 if first else 0)
+            number_format = SHORT_FORMATS.get(attributes.get("type", ""), "decimal")
+            self._lists.append((int(first[0]) - 1 if first else 0, number_format))
         elif tag == "li":
             self._begin_item(attributes)
         elif tag == "dd":
@@ -334,10 +337,10 @@ class _Reader:
         self._definition_term, self._awaits_definition = "", False
 
     def _begin_item(self, attributes: Mapping[str, str]) -> None:
-        number = self._lists[-1] if self._lists else None
-        if number is not None and (value := re.match(r"\s*\d{1,9}", attributes.get("value", ""))):
-            number = int(value[0]) - 1
-        if number is not None:
-            self._lists[-1] = number + 1
-        marker = "-" if number is None else f"{number + 1}."
+        marker = "-"
+        if self._lists and (last := self._lists[-1]):
+            value = re.match(r"\s*\d{1,9}", attributes.get("value", ""))
+            number, number_format = int(value[0]) if value else last[0] + 1, last[1]
+            self._lists[-1] = number, number_format
+            marker = f"{write_number(number, number_format)}."
         self._marker = "  " * (len(self._lists) - 1) + marker
