@@ -77,8 +77,10 @@ SITE = (
     [
         (SITE, "Storms By Ada Force | 9"),
         ("<div class='menu'><p>Soup of the day</p><p>Bread</p></div>", "Soup of the day Bread"),
+        ("<div class='page-header'><h1>Soup</h1></div>" + "<p>Fish</p>" * 9, "Soup" + " Fish" * 9),
+        ("<header><h1>Soup</h1><nav>Menu</nav></header><p>Of the day</p>", "Soup Of the day"),
     ],
-    ids=["around the text", "a menu that is the page itself"],
+    ids=["around the text", "a menu that is the page itself", "beside a title", "a title"],
 )
 def test_what_stands_on_every_page_is_left_out(server, body, words):
     server.put("/", f"<body>{body}</body>")
