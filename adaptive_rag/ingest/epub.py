@@ -20,8 +20,8 @@ _CONTAINER, _ENCRYPTION = "META-INF/container.xml", "META-INF/encryption.xml"
 _PAGE_TYPES = ("application/xhtml+xml", "text/html")
 _HEADING = re.compile(rb"<(?:\w+:)?h[1-6][\s>]", re.IGNORECASE)
 _ENCODING = re.compile(rb"""<\?xml[^>]{0,100}encoding\s*=\s*["']([\w.-]+)""")
-# Metadata keys of the chunks, and the field of the book that each comes from.
-_BOOK_FIELDS = {"title": "title", "author": "creator", "language": "language", "date": "date"}
+# Fields of a book that become metadata of the chunks.
+_BOOK_FIELDS = ("title", "language", "date")
 
 
 def load_epub(path: Path, builder: TextBuilder) -> None:
@@ -32,11 +32,12 @@ def load_epub(path: Path, builder: TextBuilder) -> None:
     with open_archive(path, "an EPUB book") as archive:
         book = read_xml(archive, _CONTAINER).find(".//{*}rootfile").get("full-path")
         package = read_xml(archive, book)
-        properties = {
-            name: package.findtext(f"{{*}}metadata/{{*}}{field}") for name, field in _BOOK_FIELDS.items()
-        }
-        tags = [subject.text for subject in package.iterfind("{*}metadata/{*}subject")]
-        note_properties(builder, **properties, tags=tags)
+        properties = {name: package.findtext(f"{{*}}metadata/{{*}}{name}") for name in _BOOK_FIELDS}
+        authors, tags = (
+            [element.text for element in package.iterfind(f"{{*}}metadata/{{*}}{name}")]
+            for name in ("creator", "subject")
+        )
+        note_properties(builder, **properties, author=authors, tags=tags)
         items = {item.get("id"): item for item in package.iterfind("{*}manifest/{*}item")}
         chapters = list(_chapters(package, items, posixpath.dirname(book)))
         names = set(archive.namelist())
