@@ -34,7 +34,7 @@ _MESSAGE_START = re.compile(rb"(?:\A|(?<=\n\n)|(?<=\n\r\n))From [^\n]{3,200}\d{4
 _ESCAPED_FROM = re.compile(rb"^>(>*From )", re.MULTILINE)
 # "On Tue, 12 Mar 2024, Ana wrote:", which may continue on a second line.
 _ATTRIBUTION = re.compile(
-    r"^(?:On|Am|Le|El|Il|Op|Em) [^\n]{5,200}(?:\n[^\n]{1,100})?"
+    r"^(?:On|Am|Le|El|Il|Op|Em) [^\n]{5,200}(?:\n[^\n]{0,100})?"
     r"\b(?:wrote|writes|schrieb|écrit|escribió|scritto|schreef|escreveu)\b[^\n]{0,80}:[ \t]*$",
     re.MULTILINE,
 )
@@ -45,6 +45,8 @@ _QUOTE_HEADER = re.compile(
     r"^\*?(?:From|Von|De|Da|Van)[ \xa0]?:\*?[^\n]+\n(?:\*?[^\W\d_][\w \xa0]{0,20}:\*?[^\n]+\n){2,}",
     re.MULTILINE | re.IGNORECASE,
 )
+# A signature of a few lines, which Gmail puts below the quoted message.
+_SIGNATURE = re.compile(r"^-- ?\n(?:(?!>)[^\n]*\n){0,10}(?!>)[^\n]*\Z", re.MULTILINE)
 
 
 class _AnyBytes(Compat32):
@@ -214,19 +216,23 @@ def _lines(text: str) -> set[str]:
 def split_quotes(text: str, depth: int = 0) -> tuple[str, list[tuple[str, str]]]:
     """Split a mail's new text from the older messages below it, each as its attribution and its text.
 
-    Quotes between the lines of a reply stay in it, each line after its ">", since the reply refers to them.
+    Quotes between the lines of a reply stay in it, each line after its ">", since the reply refers to them. A
+    signature below a quote is part of the new text.
     """
+    signature = ""
+    if (match := _SIGNATURE.search(text)) and _find_trailing_quotes(text[: match.start()]):
+        text, signature = text[: match.start()], f"\n\n{match[0]}"
     headers = [match for pattern in (_ATTRIBUTION, _QUOTE_HEADER) if (match := pattern.search(text))]
     starts = [match.start() for match in headers if _reaches_end(text[match.end() :])]
     start = min([*starts, *_find_trailing_quotes(text)], default=None)
     if start is None or depth == _MAX_DEPTH:
-        return text.strip(), []
+        return f"{text}{signature}".strip(), []
     quoted_text = re.sub(r"^> ?", "", text[start:], flags=re.MULTILINE)
     header = _ATTRIBUTION.match(quoted_text) or _QUOTE_HEADER.match(quoted_text)
     header_end = header.end() if header else 0
     older_text, older_quotes = split_quotes(quoted_text[header_end:], depth + 1)
     quote = (quoted_text[:header_end].strip(), older_text)
-    return text[:start].strip(), [*([quote] if any(quote) else []), *older_quotes]
+    return f"{text[:start].strip()}{signature}".strip(), [*([quote] if any(quote) else []), *older_quotes]
 
 
 def _find_trailing_quotes(text: str) -> list[int]:

@@ -82,6 +82,11 @@ ITALIAN = "Da: Bo\nInviato: lunedì\nA: Ana\nOggetto: Porta"
         *((f"Unten.\n\n{above}\n\nWo?", "Unten.", [(above, "Wo?")]) for above in (GERMAN, FRENCH, ITALIAN)),
         ("Am Montag, 3. Juni schrieb Bo:\nWo?", "", [("Am Montag, 3. Juni schrieb Bo:", "Wo?")]),
         ("On Monday Bo wrote:\n> We do.\nI do not.", "On Monday Bo wrote:\n> We do.\nI do not.", []),
+        (
+            "No.\n\nOn Monday Bo\nwrote:\n> Now?\n\n-- \nAna",
+            "No.\n\n-- \nAna",
+            [("On Monday Bo\nwrote:", "Now?")],
+        ),
         ("Nothing is quoted here.", "Nothing is quoted here.", []),
     ],
 )
