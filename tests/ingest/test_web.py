@@ -216,6 +216,7 @@ def test_redirects_are_followed_to_the_page_and_not_for_ever_or_to_another_port(
     [
         ("/notes", "# Storms\n\nForce nine.", "text/markdown; charset=utf-8", "# Storms\n\nForce nine."),
         ("/rows.csv", "force,what\n9,closed\n", "text/plain", "force: 9\nwhat: closed"),
+        ("/notes.doc", "Force nine.", "application/msword", "Force nine."),
         ("/cafe", b"Caf\xe9 open", "text/plain; charset=iso-8859-1", "Caf\xe9 open"),
         # as browsers read it
         ("/euro", b"It\x92s 5 \x80 a day.", "Text/Plain; charset=ISO-8859-1", "It’s 5 € a day."),
