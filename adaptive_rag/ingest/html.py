@@ -148,6 +148,7 @@ class _Reader:
         self._equation: tuple[int, etree.TreeBuilder] | None = None  # the open <math>, and its depth
         self._superscript: list[str] | None = None  # the text inside an open <sup>
         self._is_note_link = False  # whether a link within the page is open, or was inside the <sup>
+        self._is_note_mark = False  # whether a link is open that a book shows raised, without <sup>
 
     def start(self, tag: str, attributes: Mapping[str, str]) -> None:
         """Handle a start tag."""
@@ -177,6 +178,7 @@ class _Reader:
             self._superscript = []
         elif tag == "a":
             self._is_note_link = "#" in attributes.get("href", "")
+            self._is_note_mark = "noteref" in attributes.get("epub:type", "")
         elif tag in ("td", "th"):
             self._in_row = True
             self._rows.begin_cell(attributes)
@@ -249,6 +251,7 @@ class _Reader:
             self._end_superscript("".join(self._superscript))
         elif tag == "a":
             self._is_note_link = self._is_note_link and self._superscript is not None
+            self._is_note_mark = False
         elif _is_block_tag(tag) and not (self._in_row and _is_within_cell(tag)):
             self._end_block(tag)
 
@@ -288,6 +291,8 @@ class _Reader:
         else:
             if self._level and self._is_note_link and not any(map(str.isalnum, text)):
                 return  # the "¶" behind a heading, which links to it
+            if self._is_note_mark and self._superscript is None and text.strip().isalnum():
+                text = f"[{text.strip()}]"  # and not "19531" for "1953" and a note
             text = text.replace("\u00ad", "")  # a hyphen that is shown at the end of a line alone
             if self._superscript is None and text.strip():  # not the link of a note: "10 m<sup>2</sup>"
                 self._is_note_link = False
