@@ -287,11 +287,15 @@ def test_a_bold_row_above_others_names_two_columns_of_words(book, read):
     ]
 
 
-def test_bold_labels_of_a_form_of_numbers_name_no_columns(book, read):
-    fill(book.active, "Berths | twelve\nDepth | 4\nWidth | 9")
-    for (cell,) in book.active["A1:A3"]:
-        cell.font = Font(bold=True)
-    assert records_of(read()) == ["Berths | twelve; Depth | 4; Width | 9"]
+@pytest.mark.parametrize(
+    "rows", ["Berths | twelve\nDepth | 4\nWidth | 9", "For | Acme | Tel. | 27\nAt | Quay | No. | 4"]
+)
+def test_bold_labels_of_a_form_name_no_columns(book, read, rows):
+    fill(book.active, rows)
+    for column in "AC":
+        for cell in book.active[column]:
+            cell.font = Font(bold=True)
+    assert records_of(read()) == [rows.replace("\n", "; ")]
 
 
 def test_a_sheet_made_to_be_cut_without_end_is_read_in_bounded_time(book, read):
