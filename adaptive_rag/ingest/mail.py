@@ -227,9 +227,11 @@ def split_quotes(text: str, depth: int = 0) -> tuple[str, list[tuple[str, str]]]
     start = min([*starts, *_find_trailing_quotes(text)], default=None)
     if start is None or depth == _MAX_DEPTH:
         return f"{text}{signature}".strip(), []
-    quoted_text = re.sub(r"^> ?", "", text[start:], flags=re.MULTILINE)
-    header = _ATTRIBUTION.match(quoted_text) or _QUOTE_HEADER.match(quoted_text)
-    header_end = header.end() if header else 0
+    quoted_text = text[start:]
+    header_end = _measure_header(quoted_text)
+    if all(_find_marks(quoted_text[header_end:])):
+        quoted_text = re.sub(r"^> ?", "", quoted_text, flags=re.MULTILINE)
+        header_end = _measure_header(quoted_text)
     older_text, older_quotes = split_quotes(quoted_text[header_end:], depth + 1)
     quote = (quoted_text[:header_end].strip(), older_text)
     return f"{text[:start].strip()}{signature}".strip(), [*([quote] if any(quote) else []), *older_quotes]
@@ -249,9 +251,23 @@ def _find_trailing_quotes(text: str) -> list[int]:
 
 
 def _reaches_end(text: str) -> bool:
-    """Return whether the text after an attribution is entirely marked as quoted, or not at all."""
-    marked = [line.startswith(">") for line in text.splitlines() if line.strip()]
-    return all(marked) or not any(marked)
+    """Return whether the text after an attribution is entirely marked as quoted, or begins unmarked.
+
+    Unmarked text may itself quote older messages: a forwarded reply.
+    """
+    marks = _find_marks(text)
+    return all(marks) or not marks[0]
+
+
+def _find_marks(text: str) -> list[bool]:
+    """Return whether each line that is not blank is marked as quoted."""
+    return [line.startswith(">") for line in text.splitlines() if line.strip()]
+
+
+def _measure_header(text: str) -> int:
+    """Return the length of the attribution or the header lines with which a quote begins."""
+    header = _ATTRIBUTION.match(text) or _QUOTE_HEADER.match(text)
+    return header.end() if header else 0
 
 
 def _metadata(message: Message) -> dict[str, Any]:

@@ -87,6 +87,7 @@ ITALIAN = "Da: Bo\nInviato: lunedì\nA: Ana\nOggetto: Porta"
             "No.\n\n-- \nAna",
             [("On Monday Bo\nwrote:", "Now?")],
         ),
+        (f"Look.\n\n{GERMAN}\n\nYes.\n> Now?", "Look.", [(GERMAN, "Yes."), ("", "Now?")]),
         ("Nothing is quoted here.", "Nothing is quoted here.", []),
     ],
 )
