@@ -18,7 +18,6 @@ from adaptive_rag.ingest.properties import note_properties
 
 _CONTAINER, _ENCRYPTION = "META-INF/container.xml", "META-INF/encryption.xml"
 _PAGE_TYPES = ("application/xhtml+xml", "text/html")
-_HEADING = re.compile(rb"<(?:\w+:)?h[1-6][\s>]", re.IGNORECASE)
 _ENCODING = re.compile(rb"""<\?xml[^>]{0,100}encoding\s*=\s*["']([\w.-]+)""")
 # Fields of a book that become metadata of the chunks.
 _BOOK_FIELDS = ("title", "language", "date")
@@ -48,11 +47,11 @@ def load_epub(path: Path, builder: TextBuilder) -> None:
         missing = [chapter for chapter in chapters if chapter not in names]
         labels = _read_labels(archive, names, items.values(), posixpath.dirname(book))
         for chapter in filter(names.__contains__, chapters):
-            page, label = archive.read(chapter), labels.get(chapter, "")
-            if label and not _HEADING.search(page):
-                builder.mark_heading(label, 1)
+            page, start = archive.read(chapter), builder.length
             declared = _ENCODING.match(page)
             write_page(page, declared[1].decode() if declared else "utf-8", builder)
+            if not builder.has_heading_after(start):  # or its heading is a picture
+                builder.mark_heading(labels.get(chapter, ""), 1, offset=start)
     builder.metadata.pop("encoding", None)  # it would be the encoding of one chapter only
     if missing:
         builder.notes.append(f"{len(missing)} of {len(chapters)} chapters are missing in the file")

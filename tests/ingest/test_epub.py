@@ -13,7 +13,7 @@ NCX = (
     '<content src="text/one.xhtml"/></navPoint></navMap></ncx>'
 )
 ONE = '<?xml version="1.0" encoding="iso-8859-1"?><html><title>x</title><body><p>The café.</p></body></html>'
-TWO = "<html><head><title/></head><body><p>The gate is shut at nine.</p></body></html>"
+TWO = "<html><head><title/></head><body><h1><img src=''/></h1><p>The gate is shut at nine.</p></body></html>"
 THREE = (
     "<html><body><h1>Tides</h1><p>They rise twice a day.</p><h2>Levels</h2>"
     "<table><tr><th>Level</th><th>Height</th></tr><tr><td>Spring</td><td>4 m</td></tr></table></body></html>"
