@@ -175,6 +175,14 @@ def test_a_mailbox_has_its_messages_with_what_is_known_of_each(read_file):
     assert two["metadata"]["thread"] == "<3@saltmere.example>"
 
 
+def test_a_note_that_each_mail_of_a_mailbox_would_repeat_is_given_once(read_file):
+    signed = message("Yes.")
+    attach(signed, smime__p7s=("application/pkcs7-signature", b"x"))
+    mailbox = b"From ana@saltmere.example Tue Mar 12 10:42:00 2024\n" + signed.as_bytes() + b"\n"
+    [note] = read_file("a.mbox", 3 * mailbox).notes
+    assert note == "the attachment smime.p7s is of no kind that is read (3 times)"
+
+
 def test_broken_encodings_and_headers_do_no_harm(read_file):
     data = (
         b"From: =?utf-8?q?Ana_Ru=C3=ADz?= <a@b>\r\nSubject: =?klingon?b?AAAA?= =?utf-8?b?!!!?= caf\xe9\r\n"
