@@ -32,6 +32,9 @@ _is_block_tag = re.compile(
 ).fullmatch
 # Elements that separate paragraphs within a table cell; any other block element ends the table row.
 _is_within_cell = re.compile("p|div|center|ul|ol|menu|dir|li|dl|dt|dd|br").fullmatch
+# Classes of a picture of a formula, whose alternative text is TeX: Wikipedia's, Sphinx's and WordPress's.
+_is_formula = re.compile(r"\b(?:math|latex)\b").search
+_TEX_STYLE = re.compile(r"\{\\(?:display|text)style (.*)\}", re.DOTALL)
 _CHARSET = re.compile(rb"<meta[^>]{0,200}?charset\s*=\s*[\"']?\s*([\w-]+)", re.IGNORECASE)
 # The parser would take the content of this element for plain text: "<p>This page has frames.</p>".
 _NO_FRAMES = re.compile(r"</?noframes\b[^>]{0,200}>", re.IGNORECASE)
@@ -170,6 +173,9 @@ class _Reader:
         elif tag == "math" or self._equation:
             self._equation = self._equation or (self._depth, etree.TreeBuilder())
             self._equation[1].start(tag, attributes)
+        elif tag == "img" and _is_formula(attributes.get("class", "")):
+            tex = attributes.get("alt", "").strip()
+            self._add(_TEX_STYLE.sub(r"\1", tex).strip())
         elif tag == "code":
             self._is_code = self._preformatted
         elif tag == "sup":

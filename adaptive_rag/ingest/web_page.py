@@ -87,7 +87,10 @@ def _keep_main_part(body: etree._Element) -> None:
             and next(part.iterancestors("article", "main"), None) is None
         )
         is_site_part = tag in _SITE_TAGS or is_site_edge or _is_site_role(part.get("role", "").lower())
-        is_hidden = part.get("hidden") is not None or part.get("aria-hidden", "").lower() == "true"
+        # Wikipedia hides the pictures of formulas from programs that read aloud.
+        is_hidden = tag != "img" and (
+            part.get("hidden") is not None or part.get("aria-hidden", "").lower() == "true"
+        )
         has_site_name = tag in ("div", "section", "ul", "ol", "p", "table") and _SITE_NAMES.search(name)
         is_small = _text_length(part) < _LARGEST_NAMED_SHARE * page_length
         is_named_part = has_site_name and is_small and part not in title_parts
