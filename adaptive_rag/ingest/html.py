@@ -23,7 +23,8 @@ from adaptive_rag.ingest.text import decode
 from adaptive_rag.text.visible import without_surrogates
 
 _is_skipped_tag = re.compile(
-    "title|script|style|noscript|template|svg|canvas|nav|iframe|object|select|button|annotation|annotation-xml"
+    "title|script|style|noscript|template|svg|canvas|nav|iframe|object|video|audio|select|datalist|button|"
+    "annotation|annotation-xml"
 ).fullmatch
 _is_block_tag = re.compile(
     "address|article|aside|blockquote|body|caption|center|dd|details|dialog|dir|div|dl|dt|fieldset|figcaption|"
