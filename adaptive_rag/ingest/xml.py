@@ -16,7 +16,8 @@ from lxml import etree
 from adaptive_rag.errors import IndexingError
 from adaptive_rag.ingest.documents import TextBuilder
 from adaptive_rag.ingest.html import load_html, write_html
-from adaptive_rag.ingest.opendocument import write_flat
+from adaptive_rag.ingest.ods import write_sheets
+from adaptive_rag.ingest.opendocument import Styles, write_flat
 from adaptive_rag.ingest.package import local_name
 from adaptive_rag.ingest.properties import note_properties
 from adaptive_rag.ingest.sheet_grid import LAST_COLUMN, Grid
@@ -95,9 +96,13 @@ def load_xml(path: Path, builder: TextBuilder) -> None:
     elif name == "opml":
         note_properties(builder, title=root.findtext("head/title"))
         _write_outline(root, builder, 0)
-    elif root.tag == _OPEN_DOCUMENT and root.find("{*}body/{*}spreadsheet") is None:
+    elif root.tag == _OPEN_DOCUMENT:
         _note_document(root, builder)
-        write_flat(root, builder)
+        if (spreadsheet := root.find("{*}body/{*}spreadsheet")) is not None:
+            write_sheets(spreadsheet, Styles(root), builder)
+            builder.note_left_out("comment", sum(1 for _ in spreadsheet.iter("{*}annotation")))
+        else:
+            write_flat(root, builder)
     elif name in _DOCUMENT_ROOTS or _has_paragraphs(root):
         if name in ("package", "wordDocument"):
             etree.strip_elements(root, *_HIDDEN_TAGS, with_tail=False)

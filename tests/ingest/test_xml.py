@@ -177,6 +177,19 @@ def test_a_flat_presentation_is_read_by_its_slides(read):
     assert [page.number for page in source.pages] == [1, 2]
 
 
+def test_a_flat_spreadsheet_is_read_row_by_row(read):
+    cell = "<b:table-cell{}><t:p>{}</t:p></b:table-cell>".format
+    names = "".join(cell("", name) for name in ("Item", "Kind", "Price", "Stock"))
+    values = cell("", "Rope") + cell(' b:number-columns-repeated="2"', "") + cell("", 7)
+    rows = f"<b:table-row>{names}</b:table-row><b:table-row>{values}</b:table-row>"
+    source = read(
+        f'<o:document xmlns:o="{OFFICE}" xmlns:t="t" xmlns:b="b"><o:body><o:spreadsheet><b:table b:name="A">'
+        f"{rows}</b:table></o:spreadsheet></o:body></o:document>",
+        "a.fods",
+    )
+    assert source.text == "Item: Rope\nStock: 7"
+
+
 def test_no_entity_is_expanded_and_no_other_file_is_opened(read, tmp_path):
     (tmp_path / "secret.txt").write_text("TOPSECRET")
     source = read(
