@@ -106,6 +106,13 @@ CASES = {
         "</alternatives></inline-formula> says.</p></body></article>",
         "North | 17\n\nAs says.",
     ),
+    "a list has the numbers that a reader sees, each at the first paragraph of its item": (
+        "<article><orderedlist><listitem><para>Rope</para><para>Blue.</para></listitem><listitem><para>Hook"
+        "</para></listitem></orderedlist><itemizedlist><listitem><para>Bell</para></listitem></itemizedlist>"
+        "<procedure><step><para>Push</para></step><step><cmd>Lock.</cmd><info>Twice.</info></step></procedure>"
+        "<list list-type='order'><list-item><p>Ring</p></list-item></list></article>",
+        "1. Rope\n\nBlue.\n\n2. Hook\n- Bell\n1. Push\n2. Lock.\n\nTwice.\n\n1. Ring",
+    ),
     "a note follows the paragraph that it is in": (
         "<book><para>The gate<footnote><para>Of oak.</para></footnote> shuts at six.</para>"
         "<para>Ring it.</para></book>",
