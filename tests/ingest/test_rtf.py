@@ -5,7 +5,7 @@ from tests.ingest.spans import checked_chunks
 HEAD = (
     r"{\rtf1\ansi\ansicpg1252\deff0{\fonttbl{\f0\fcharset0 Arial;}{\f1\fcharset204 Times{\*\falt X};}}"
     r"{\colortbl;\red0\green0\blue0;}{\stylesheet{\s0 Normal;}{\s1\outlinelevel0 Chapter;}{\s2 heading 2;}"
-    r"{\*\cs3 Strong;}}{\info{\title Not shown}{\author A. Adair}}{\header Page 1}"
+    r"{\*\cs3 Strong;}}{\info{\title The gate}{\author A. Ruz\'e9}}{\header Page 1}"
 )
 
 
@@ -28,6 +28,7 @@ def test_paragraphs_headings_and_lists_are_read(read):
     )
     assert source.text == ("Storms\n\nLevels\n\nShut the gate now.\n\n- First\n2. Second\n\nInner\n\nLast.")
     assert [heading.section for heading in source.headings] == ["Storms", "Levels", "Levels > Inner"]
+    assert source.metadata == {"title": "The gate", "author": "A. Ruzé"}
     assert checked_chunks(source, size=50, overlap=0)
 
 
