@@ -1,7 +1,7 @@
 """Archive loading: each file in an archive is a document of its own, as if the archive were a folder.
 
-`letters.zip/2024/may.pdf` names such a file wherever a path is accepted. The file is unpacked into a
-temporary folder while it is read; the folders in its name do not decide where.
+`letters.zip/2024/may.pdf` is the name of such a file, also for `extract_text`; to index it, give the archive.
+The file is unpacked into a temporary folder while it is read; the folders in its name do not decide where.
 """
 
 from __future__ import annotations

@@ -18,8 +18,9 @@ _DEFINITION = re.compile(
     r"^(?P<indent>[ \t]*+)(?:(?:export|default|public|private|protected|internal|static|final|abstract|async|"
     r"pub|pub\([a-z]+\)|inline|override|open|data|sealed|partial|unsafe|extern)[ \t]++)*+"
     r"(?:(?:class|interface|struct|enum|trait|impl|module|namespace|object|record|protocol|extension|function|"
-    r"func|fun|fn|def|sub|(?i:create (?:or replace )?(?:table|view|function|procedure)))[ \t]++"
-    r"(?:\([^()\n]{0,80}\)[ \t]*+)?(?P<name>[\w.:]++)|"
+    r"func|fun|fn|def|sub|"
+    r"(?i:create (?:or replace )?(?:table|view|function|procedure)(?: if not exists)?))"
+    r"[ \t]++(?:\([^()\n]{0,80}\)[ \t]*+)?[\"`\[]?+(?:\w++[\"`\]]\.[\"`\[])?+(?P<name>[\w.:]++)|"
     r"(?:const|let|var)[ \t]++(?P<value>\w++)[ \t]*+=[ \t]*+(?:async[ \t]++)?"
     r"(?:function\b|\w++[ \t]*+=>|\([^()\n]{0,200}\)[ \t]*+=>))",
     re.MULTILINE,

@@ -10,8 +10,9 @@ from adaptive_rag.errors import IndexingError
 
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _FIRST_BYTES = 4096
-# Bytes that never occur in text; a .doc file without them is often plain text.
+# Bytes that never occur in text, and the kinds of text that programs give the suffixes of Office.
 _CONTROL_BYTES = re.compile(rb"[\0-\x08\x0e-\x1a]")
+_TEXT_KINDS = {".doc": "text", ".dot": "text", ".xls": "CSV"}
 # Kinds of loaders, by the name of a stream in an OLE file.
 _OLE_STREAMS = {
     "WordDocument": "older Word",
@@ -30,7 +31,7 @@ _OPEN_DOCUMENT_KINDS = {
 _TEXT_STARTS = (
     (re.compile(rb"\{\\rtf"), "rich text"),
     (re.compile(rb"%PDF-"), "PDF"),
-    (re.compile(rb"<!doctype html|<html[\s>]", re.IGNORECASE), "HTML"),
+    (re.compile(rb"<!doctype html|<(?:html|table)[\s>]", re.IGNORECASE), "HTML"),
     (re.compile(rb"[\w-]+:[^\0]{0,1000}?\nMIME-Version:", re.IGNORECASE), "saved web page"),
     (re.compile(rb"MIME-Version:", re.IGNORECASE), "saved web page"),
     (re.compile(rb"<\?xml"), "XML"),
@@ -54,8 +55,7 @@ def kind_by_content(file: BinaryIO, suffix: str = "") -> str | None:
     text = first.removeprefix(b"\xef\xbb\xbf").lstrip()
     if kind := next((kind for pattern, kind in _TEXT_STARTS if pattern.match(text)), None):
         return kind
-    is_doc = suffix in (".doc", ".dot")
-    return "text" if is_doc and text and not _CONTROL_BYTES.search(text) else None
+    return _TEXT_KINDS.get(suffix) if text and not _CONTROL_BYTES.search(text) else None
 
 
 def _kind_of_ole(file: BinaryIO) -> str | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import io
 import re
 from bisect import bisect_left, bisect_right
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
@@ -305,7 +306,8 @@ class TextBuilder:
 
     def build(self, source: str, content_hash: str) -> SourceText:
         """Build the source text from what was collected."""
-        notes = list(self.notes)
+        repeated = Counter(self.notes).items()
+        notes = [note if count == 1 else f"{note} ({count:,} times)" for note, count in repeated]
         if count := self.hidden_words:
             one, many = "word that the document hides was", "words that the document hides were"
             notes.append(f"{count:,} {one if count == 1 else many} left out")

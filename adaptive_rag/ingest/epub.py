@@ -18,10 +18,9 @@ from adaptive_rag.ingest.properties import note_properties
 
 _CONTAINER, _ENCRYPTION = "META-INF/container.xml", "META-INF/encryption.xml"
 _PAGE_TYPES = ("application/xhtml+xml", "text/html")
-_HEADING = re.compile(rb"<(?:\w+:)?h[1-6][\s>]", re.IGNORECASE)
 _ENCODING = re.compile(rb"""<\?xml[^>]{0,100}encoding\s*=\s*["']([\w.-]+)""")
-# Metadata keys of the chunks, and the field of the book that each comes from.
-_BOOK_FIELDS = {"title": "title", "author": "creator", "language": "language", "date": "date"}
+# Fields of a book that become metadata of the chunks.
+_BOOK_FIELDS = ("title", "language", "date")
 
 
 def load_epub(path: Path, builder: TextBuilder) -> None:
@@ -32,11 +31,12 @@ def load_epub(path: Path, builder: TextBuilder) -> None:
     with open_archive(path, "an EPUB book") as archive:
         book = read_xml(archive, _CONTAINER).find(".//{*}rootfile").get("full-path")
         package = read_xml(archive, book)
-        properties = {
-            name: package.findtext(f"{{*}}metadata/{{*}}{field}") for name, field in _BOOK_FIELDS.items()
-        }
-        tags = [subject.text for subject in package.iterfind("{*}metadata/{*}subject")]
-        note_properties(builder, **properties, tags=tags)
+        properties = {name: package.findtext(f"{{*}}metadata/{{*}}{name}") for name in _BOOK_FIELDS}
+        authors, tags = (
+            [element.text for element in package.iterfind(f"{{*}}metadata/{{*}}{name}")]
+            for name in ("creator", "subject")
+        )
+        note_properties(builder, **properties, author=authors, tags=tags)
         items = {item.get("id"): item for item in package.iterfind("{*}manifest/{*}item")}
         chapters = list(_chapters(package, items, posixpath.dirname(book)))
         names = set(archive.namelist())
@@ -47,11 +47,11 @@ def load_epub(path: Path, builder: TextBuilder) -> None:
         missing = [chapter for chapter in chapters if chapter not in names]
         labels = _read_labels(archive, names, items.values(), posixpath.dirname(book))
         for chapter in filter(names.__contains__, chapters):
-            page, label = archive.read(chapter), labels.get(chapter, "")
-            if label and not _HEADING.search(page):
-                builder.mark_heading(label, 1)
+            page, start = archive.read(chapter), builder.length
             declared = _ENCODING.match(page)
             write_page(page, declared[1].decode() if declared else "utf-8", builder)
+            if not builder.has_heading_after(start):  # or its heading is a picture
+                builder.mark_heading(labels.get(chapter, ""), 1, offset=start)
     builder.metadata.pop("encoding", None)  # it would be the encoding of one chapter only
     if missing:
         builder.notes.append(f"{len(missing)} of {len(chapters)} chapters are missing in the file")

@@ -13,6 +13,7 @@ from adaptive_rag.errors import IndexingError
 from adaptive_rag.ingest.documents import TextBuilder
 from adaptive_rag.ingest.front_matter import take_front_matter
 from adaptive_rag.ingest.mathml import read_mathml
+from adaptive_rag.ingest.numbering import SHORT_FORMATS, write_number
 from adaptive_rag.ingest.page_styles import Look, PageStyles
 from adaptive_rag.ingest.properties import note_properties
 from adaptive_rag.ingest.superscripts import raise_digits
@@ -22,7 +23,8 @@ from adaptive_rag.ingest.text import decode
 from adaptive_rag.text.visible import without_surrogates
 
 _is_skipped_tag = re.compile(
-    "title|script|style|noscript|template|svg|canvas|nav|iframe|object|select|button|annotation|annotation-xml"
+    "title|script|style|noscript|template|svg|canvas|nav|iframe|object|video|audio|select|datalist|button|"
+    "annotation|annotation-xml"
 ).fullmatch
 _is_block_tag = re.compile(
     "address|article|aside|blockquote|body|caption|center|dd|details|dialog|dir|div|dl|dt|fieldset|figcaption|"
@@ -31,6 +33,9 @@ _is_block_tag = re.compile(
 ).fullmatch
 # Elements that separate paragraphs within a table cell; any other block element ends the table row.
 _is_within_cell = re.compile("p|div|center|ul|ol|menu|dir|li|dl|dt|dd|br").fullmatch
+# Classes of a picture of a formula, whose alternative text is TeX: Wikipedia's, Sphinx's and WordPress's.
+_is_formula = re.compile(r"\b(?:math|latex)\b").search
+_TEX_STYLE = re.compile(r"\{\\(?:display|text)style (.*)\}", re.DOTALL)
 _CHARSET = re.compile(rb"<meta[^>]{0,200}?charset\s*=\s*[\"']?\s*([\w-]+)", re.IGNORECASE)
 # The parser would take the content of this element for plain text: "<p>This page has frames.</p>".
 _NO_FRAMES = re.compile(r"</?noframes\b[^>]{0,200}>", re.IGNORECASE)
@@ -136,7 +141,8 @@ class _Reader:
         self._level: int | None = None
         self._preformatted = False
         self._is_code = False
-        self._lists: list[int | None] = []  # of each open list: None, or the number of its last item
+        # Of each open list: None, or the number of its last item and their format.
+        self._lists: list[tuple[int, str] | None] = []
         self._marker = ""  # of the current list item
         self._term = ""  # the last term of a definition list, or terms that share a definition
         self._awaits_definition = False  # whether no definition has followed the term
@@ -146,6 +152,7 @@ class _Reader:
         self._equation: tuple[int, etree.TreeBuilder] | None = None  # the open <math>, and its depth
         self._superscript: list[str] | None = None  # the text inside an open <sup>
         self._is_note_link = False  # whether a link within the page is open, or was inside the <sup>
+        self._is_note_mark = False  # whether a link is open that a book shows raised, without <sup>
 
     def start(self, tag: str, attributes: Mapping[str, str]) -> None:
         """Handle a start tag."""
@@ -167,6 +174,9 @@ class _Reader:
         elif tag == "math" or self._equation:
             self._equation = self._equation or (self._depth, etree.TreeBuilder())
             self._equation[1].start(tag, attributes)
+        elif tag == "img" and _is_formula(attributes.get("class", "")):
+            tex = attributes.get("alt", "").strip()
+            self._add(_TEX_STYLE.sub(r"\1", tex).strip())
         elif tag == "code":
             self._is_code = self._preformatted
         elif tag == "sup":
@@ -175,6 +185,7 @@ class _Reader:
             self._superscript = []
         elif tag == "a":
             self._is_note_link = "#" in attributes.get("href", "")
+            self._is_note_mark = "noteref" in attributes.get("epub:type", "")
         elif tag in ("td", "th"):
             self._in_row = True
             self._rows.begin_cell(attributes)
@@ -198,7 +209,8 @@ class _Reader:
             self._lists.append(None)
         elif tag == "ol":
             first = re.match(r"\s*\d{1,9}", attributes.get("start", ""))
-            self._lists.append(int(first[0]) - 1 if first else 0)
+            number_format = SHORT_FORMATS.get(attributes.get("type", ""), "decimal")
+            self._lists.append((int(first[0]) - 1 if first else 0, number_format))
         elif tag == "li":
             self._begin_item(attributes)
         elif tag == "dd":
@@ -246,6 +258,7 @@ class _Reader:
             self._end_superscript("".join(self._superscript))
         elif tag == "a":
             self._is_note_link = self._is_note_link and self._superscript is not None
+            self._is_note_mark = False
         elif _is_block_tag(tag) and not (self._in_row and _is_within_cell(tag)):
             self._end_block(tag)
 
@@ -285,6 +298,8 @@ class _Reader:
         else:
             if self._level and self._is_note_link and not any(map(str.isalnum, text)):
                 return  # the "¶" behind a heading, which links to it
+            if self._is_note_mark and self._superscript is None and text.strip().isalnum():
+                text = f"[{text.strip()}]"  # and not "19531" for "1953" and a note
             text = text.replace("\u00ad", "")  # a hyphen that is shown at the end of a line alone
             if self._superscript is None and text.strip():  # not the link of a note: "10 m<sup>2</sup>"
                 self._is_note_link = False
@@ -334,10 +349,10 @@ class _Reader:
         self._definition_term, self._awaits_definition = "", False
 
     def _begin_item(self, attributes: Mapping[str, str]) -> None:
-        number = self._lists[-1] if self._lists else None
-        if number is not None and (value := re.match(r"\s*\d{1,9}", attributes.get("value", ""))):
-            number = int(value[0]) - 1
-        if number is not None:
-            self._lists[-1] = number + 1
-        marker = "-" if number is None else f"{number + 1}."
+        marker = "-"
+        if self._lists and (last := self._lists[-1]):
+            value = re.match(r"\s*\d{1,9}", attributes.get("value", ""))
+            number, number_format = int(value[0]) if value else last[0] + 1, last[1]
+            self._lists[-1] = number, number_format
+            marker = f"{write_number(number, number_format)}."
         self._marker = "  " * (len(self._lists) - 1) + marker

@@ -87,11 +87,15 @@ LOADERS: dict[str, Loader] = {
     ),
     "saved web page": Loader((".mhtml", ".mht"), ".html:load_mhtml"),
     "Word": _document("Word", ".docx:load_docx", f"{_OFFICE}wordprocessingml.document"),
-    "older Word": Loader((".doc", ".dot"), ".word97:load_doc", by_content=True),
+    "older Word": Loader(
+        (".doc", ".dot"), ".word97:load_doc", by_content=True, mime={"application/msword": ".doc"}
+    ),
     "PowerPoint": _document("PowerPoint", ".powerpoint:load_pptx", f"{_OFFICE}presentationml.presentation"),
-    "older PowerPoint": _document("older PowerPoint", ".powerpoint97:load_ppt"),
+    "older PowerPoint": _document(
+        "older PowerPoint", ".powerpoint97:load_ppt", "application/vnd.ms-powerpoint"
+    ),
     "Excel": _document("Excel", ".excel:load_xlsx", f"{_OFFICE}spreadsheetml.sheet"),
-    "older Excel": _document("older Excel", ".xls:load_xls"),
+    "older Excel": _document("older Excel", ".xls:load_xls", "application/vnd.ms-excel"),
     "binary Excel": _document("binary Excel", ".binary_sheets:load_workbook"),
     "OpenDocument text": _document("OpenDocument text", ".opendocument:load_odt", f"{_OPEN_DOCUMENT}text"),
     "OpenDocument spreadsheet": _document(

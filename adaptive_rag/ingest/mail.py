@@ -34,7 +34,7 @@ _MESSAGE_START = re.compile(rb"(?:\A|(?<=\n\n)|(?<=\n\r\n))From [^\n]{3,200}\d{4
 _ESCAPED_FROM = re.compile(rb"^>(>*From )", re.MULTILINE)
 # "On Tue, 12 Mar 2024, Ana wrote:", which may continue on a second line.
 _ATTRIBUTION = re.compile(
-    r"^(?:On|Am|Le|El|Il|Op|Em) [^\n]{5,200}(?:\n[^\n]{1,100})?"
+    r"^(?:On|Am|Le|El|Il|Op|Em) [^\n]{5,200}(?:\n[^\n]{0,100})?"
     r"\b(?:wrote|writes|schrieb|écrit|escribió|scritto|schreef|escreveu)\b[^\n]{0,80}:[ \t]*$",
     re.MULTILINE,
 )
@@ -42,9 +42,11 @@ _ATTRIBUTION = re.compile(
 _QUOTE_HEADER = re.compile(
     r"^[ \t]*-{2,} ?(?:original message|forwarded message|ursprüngliche nachricht|weitergeleitete nachricht|"
     r"message d'origine|mensaje original)[^\n]{0,40}$|"
-    r"^\*?(?:From|Von|De|Da|Van):\*?[^\n]+\n(?:\*?[A-Z][\w ]{1,20}:\*?[^\n]+\n){2}",
+    r"^\*?(?:From|Von|De|Da|Van)[ \xa0]?:\*?[^\n]+\n(?:\*?[^\W\d_][\w \xa0]{0,20}:\*?[^\n]+\n){2,}",
     re.MULTILINE | re.IGNORECASE,
 )
+# A signature of a few lines, which Gmail puts below the quoted message.
+_SIGNATURE = re.compile(r"^-- ?\n(?:(?!>)[^\n]*\n){0,10}(?!>)[^\n]*\Z", re.MULTILINE)
 
 
 class _AnyBytes(Compat32):
@@ -167,7 +169,10 @@ def _attached_mails(part: Message) -> list[Message]:
 
 
 def _parts(message: Message, depth: int = 0) -> Iterator[Message]:
-    """Yield the parts to read; of alternatives, the first that has plain text, else the last."""
+    """Yield the parts to read; of alternatives, the first that has plain text, else the last.
+
+    Apple Mail puts the attachments into the alternative that is HTML; they are read with either text.
+    """
     if not message.is_multipart() or message.get_content_type() == "message/rfc822":
         yield message
         return
@@ -176,9 +181,16 @@ def _parts(message: Message, depth: int = 0) -> Iterator[Message]:
     children = [list(_parts(part, depth + 1)) for part in message.get_payload() if isinstance(part, Message)]
     if message.get_content_type() == "multipart/alternative":
         with_plain_text = (parts for parts in children if any(_is_plain(part) for part in parts))
-        children = [next(with_plain_text, children[-1])] if children else []
+        chosen = next(with_plain_text, children[-1] if children else [])
+        others = (part for parts in children if parts is not chosen for part in parts)
+        children = [chosen, [part for part in others if _is_attached(part)]]
     for parts in children:
         yield from parts
+
+
+def _is_attached(part: Message) -> bool:
+    """Return whether a part is a file with a name, and not a picture, which is mostly part of the page."""
+    return bool(part.get_filename()) and part.get_content_maintype() != "image"
 
 
 def _is_plain(part: Message) -> bool:
@@ -204,19 +216,25 @@ def _lines(text: str) -> set[str]:
 def split_quotes(text: str, depth: int = 0) -> tuple[str, list[tuple[str, str]]]:
     """Split a mail's new text from the older messages below it, each as its attribution and its text.
 
-    Quotes between the lines of a reply stay in it, each line after its ">", since the reply refers to them.
+    Quotes between the lines of a reply stay in it, each line after its ">", since the reply refers to them. A
+    signature below a quote is part of the new text.
     """
+    signature = ""
+    if (match := _SIGNATURE.search(text)) and _find_trailing_quotes(text[: match.start()]):
+        text, signature = text[: match.start()], f"\n\n{match[0]}"
     headers = [match for pattern in (_ATTRIBUTION, _QUOTE_HEADER) if (match := pattern.search(text))]
     starts = [match.start() for match in headers if _reaches_end(text[match.end() :])]
     start = min([*starts, *_find_trailing_quotes(text)], default=None)
     if start is None or depth == _MAX_DEPTH:
-        return text.strip(), []
-    quoted_text = re.sub(r"^> ?", "", text[start:], flags=re.MULTILINE)
-    header = _ATTRIBUTION.match(quoted_text) or _QUOTE_HEADER.match(quoted_text)
-    header_end = header.end() if header else 0
+        return f"{text}{signature}".strip(), []
+    quoted_text = text[start:]
+    header_end = _measure_header(quoted_text)
+    if all(_find_marks(quoted_text[header_end:])):
+        quoted_text = re.sub(r"^> ?", "", quoted_text, flags=re.MULTILINE)
+        header_end = _measure_header(quoted_text)
     older_text, older_quotes = split_quotes(quoted_text[header_end:], depth + 1)
     quote = (quoted_text[:header_end].strip(), older_text)
-    return text[:start].strip(), [*([quote] if any(quote) else []), *older_quotes]
+    return f"{text[:start].strip()}{signature}".strip(), [*([quote] if any(quote) else []), *older_quotes]
 
 
 def _find_trailing_quotes(text: str) -> list[int]:
@@ -233,9 +251,23 @@ def _find_trailing_quotes(text: str) -> list[int]:
 
 
 def _reaches_end(text: str) -> bool:
-    """Return whether the text after an attribution is entirely marked as quoted, or not at all."""
-    marked = [line.startswith(">") for line in text.splitlines() if line.strip()]
-    return all(marked) or not any(marked)
+    """Return whether the text after an attribution is entirely marked as quoted, or begins unmarked.
+
+    Unmarked text may itself quote older messages: a forwarded reply.
+    """
+    marks = _find_marks(text)
+    return all(marks) or not marks[0]
+
+
+def _find_marks(text: str) -> list[bool]:
+    """Return whether each line that is not blank is marked as quoted."""
+    return [line.startswith(">") for line in text.splitlines() if line.strip()]
+
+
+def _measure_header(text: str) -> int:
+    """Return the length of the attribution or the header lines with which a quote begins."""
+    header = _ATTRIBUTION.match(text) or _QUOTE_HEADER.match(text)
+    return header.end() if header else 0
 
 
 def _metadata(message: Message) -> dict[str, Any]:

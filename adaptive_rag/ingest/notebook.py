@@ -44,13 +44,21 @@ def load_notebook(path: Path, builder: TextBuilder) -> None:
 
 
 def _add_output(output: Any, builder: TextBuilder) -> None:
-    """Add what a cell printed or returned, or its error; an HTML table is written as its rows."""
-    page = _join_lines(_value_at(output, "data", "text/html"))
-    if "<table" in page:
-        rows = read_page(page.encode(errors="replace"), "utf-8", builder)
-        builder.add_paragraph(rows[:_LONGEST_OUTPUT])
+    """Add what a cell printed, showed or returned, or its error; an HTML table is written as its rows."""
+    page, markdown, text = (
+        _join_lines(_value_at(output, "data", f"text/{kind}")) for kind in ("html", "markdown", "plain")
+    )
+    # The plain text of what `display(HTML(...))` shows is "<IPython.core.display.HTML object>".
+    has_text = not text.startswith("<IPython.core.display.")
+    if "<table" in page or (page and not has_text):
+        if page_text := read_page(page.encode(errors="replace"), "utf-8", builder):
+            builder.add_paragraph(page_text[:_LONGEST_OUTPUT])
         return
-    text = _join_lines(_value_at(output, "text")) or _join_lines(_value_at(output, "data", "text/plain"))
+    if markdown.strip() and not has_text:
+        builder.begin_paragraph()
+        add_markdown(markdown[:_LONGEST_OUTPUT], builder)
+        return
+    text = _join_lines(_value_at(output, "text")) or text
     if _value_at(output, "output_type") == "error":
         text = f"{_value_at(output, 'ename')}: {_value_at(output, 'evalue')}"
     _add_block(visible(text).strip("\n")[:_LONGEST_OUTPUT], builder)

@@ -15,6 +15,8 @@ _ROMAN |= {5: "v", 4: "iv", 1: "i"}
 # Word does not count further in Roman numerals or letters either.
 _LARGEST = 5000
 _ABSTRACT_ID, _LEVEL = qn("w:abstractNumId"), qn("w:ilvl")
+# The formats that are not decimal, as HTML and OpenDocument name them, and Word's names for them.
+SHORT_FORMATS = {"a": "lowerLetter", "A": "upperLetter", "i": "lowerRoman", "I": "upperRoman"}
 # The marker of a list item without a number.
 BULLET = "-"
 

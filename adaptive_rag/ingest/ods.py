@@ -8,7 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from adaptive_rag.ingest.documents import TextBuilder
-from adaptive_rag.ingest.opendocument import count_of, open_document, read_shapes, read_text, table_rows
+from adaptive_rag.ingest.opendocument import (
+    Styles,
+    count_of,
+    open_document,
+    read_shapes,
+    read_text,
+    table_rows,
+)
 from adaptive_rag.ingest.package import local_name, read_attribute
 from adaptive_rag.ingest.page_headers import select_edges
 from adaptive_rag.ingest.sheet_grid import LAST_COLUMN, Area, Grid
@@ -21,18 +28,23 @@ _DATE = re.compile(r"\d{1,4}(?P<sign>[./-] ?)\d{1,2}(?P=sign)\d{1,4}")
 
 def load_ods(path: Path, builder: TextBuilder) -> None:
     """Write the rows of an OpenDocument spreadsheet into `builder`, as `load_xlsx` does."""
-    hidden: list[str] = []
     with open_document(path, "spreadsheet", builder) as (body, styles):
-        sheets = []
-        for table in body.iterfind("{*}table"):
-            name = " ".join(read_attribute(table, "name").split())
-            if styles.is_hidden(table):
-                hidden.append(name)
-            else:
-                sheets.append(_read_grid(table).to_sheet(name, hidden, read_shapes(table, styles)))
-        if sheets:
-            sheets[0].shapes += tuple(select_edges(styles.page_edges(), set()))
-        add_sheets(builder, sheets)
+        write_sheets(body, styles, builder)
+
+
+def write_sheets(body: Any, styles: Styles, builder: TextBuilder) -> None:
+    """Write the rows of the visible sheets of a spreadsheet into `builder`, and note what is hidden."""
+    hidden: list[str] = []
+    sheets = []
+    for table in body.iterfind("{*}table"):
+        name = " ".join(read_attribute(table, "name").split())
+        if styles.is_hidden(table):
+            hidden.append(name)
+        else:
+            sheets.append(_read_grid(table).to_sheet(name, hidden, read_shapes(table, styles)))
+    if sheets:
+        sheets[0].shapes += tuple(select_edges(styles.page_edges(), set()))
+    add_sheets(builder, sheets)
     builder.note_hidden("sheets, columns and rows", hidden)
 
 

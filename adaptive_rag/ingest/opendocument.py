@@ -12,7 +12,7 @@ from adaptive_rag.errors import IndexingError
 from adaptive_rag.ingest.documents import TextBuilder
 from adaptive_rag.ingest.embedded import EmbeddedFiles
 from adaptive_rag.ingest.mathml import read_mathml
-from adaptive_rag.ingest.numbering import write_number
+from adaptive_rag.ingest.numbering import SHORT_FORMATS, write_number
 from adaptive_rag.ingest.package import local_name, note_core, open_archive, read_attribute, read_xml
 from adaptive_rag.ingest.page_headers import add_page_edges, select_edges
 from adaptive_rag.ingest.sheet_grid import LAST_COLUMN
@@ -29,8 +29,6 @@ _SHAPE_TAGS = {
     "frame", "custom-shape", "g", "rect", "ellipse", "circle", "line", "polyline", "polygon", "path",
     "regular-polygon", "connector", "caption", "measure",
 }  # fmt: skip
-# The number formats of lists that are not decimal, and Word's names for them.
-_NUMBER_FORMATS = {"a": "lowerLetter", "A": "upperLetter", "i": "lowerRoman", "I": "upperRoman"}
 _DEEPEST_LIST = 10
 _MANIFEST = "META-INF/manifest.xml"
 # Styles inherit; this limit ends a cycle of styles.
@@ -144,7 +142,7 @@ class Styles:
         for level in range(len(counts) - displayed_levels + 1, len(counts) + 1):
             kind = read_attribute(levels[str(level)], "num-format") if str(level) in levels else ""
             if kind:
-                numbers.append(write_number(counts[level - 1], _NUMBER_FORMATS.get(kind, "decimal")))
+                numbers.append(write_number(counts[level - 1], SHORT_FORMATS.get(kind, "decimal")))
         prefix, suffix = read_attribute(settings, "num-prefix"), read_attribute(settings, "num-suffix")
         return f"{prefix}{'.'.join(numbers)}{suffix}".strip()
 

@@ -21,10 +21,11 @@ from adaptive_rag.ingest.rtf import write_rtf
 from adaptive_rag.ingest.text import code_page
 
 # Property numbers, [MS-OXPROPS].
-_SUBJECT, _SENDER, _ADDRESS, _TO, _CC = "0037", "0C1A", "0C1F", "0E04", "0E03"
+_SUBJECT, _TO, _CC = "0037", "0E04", "0E03"
+# The name of a person, the address for mail, and one that inside a company is a directory path.
+_SENDER, _RECIPIENT_NAMES = ("0C1A", "5D01", "0C1F"), ("3001", "39FE", "3003")
 _BODY, _HTML, _RTF, _HEADERS = "1000", "1013", "1009", "007D"
 _DATA, _LONG_NAME, _NAME = "3701", "3707", "3704"
-_DISPLAY_NAME, _ANY_ADDRESS, _MAIL_ADDRESS = "3001", "3003", "39FE"
 # Numeric properties, which are stored together in one stream.
 _PROPERTIES = "__PROPERTIES_VERSION1.0"
 _MESSAGE_CODE_PAGE, _BODY_CODE_PAGE, _RECIPIENT, _SENT, _DELIVERED = 0x3FFD, 0x3FDE, 0x0C15, 0x0039, 0x0E06
@@ -82,13 +83,10 @@ class _Reader:
     def _headers(self, folder: tuple[str, ...], numbers: dict[int, int]) -> dict[str, str]:
         """Return the headers of a mail, as it was sent or as Outlook stores them."""
         transport_headers = email.message_from_string(self._text(folder, _HEADERS), policy=policy.compat32)
-        sender, address = self._text(folder, _SENDER), self._text(folder, _ADDRESS)
-        if "@" in address:  # inside a company it is a directory path
-            sender = f"{sender} <{address}>"
         sent = _format_time(numbers.get(_SENT) or numbers.get(_DELIVERED))
         return {
             "Subject": self._text(folder, _SUBJECT),
-            "From": str(transport_headers.get("From") or sender),
+            "From": str(transport_headers.get("From") or self._person(folder, *_SENDER)),
             "To": self._text(folder, _TO),
             "Cc": self._text(folder, _CC),
             **self._recipients(folder),
@@ -151,13 +149,17 @@ class _Reader:
         recipients: dict[str, list[str]] = {}
         for storage in self._storages(folder, "__RECIP_VERSION1.0_")[:_MOST_RECIPIENTS]:
             kind = {1: "To", 2: "Cc"}.get(self._numbers(storage, 8).get(_RECIPIENT, 1))
-            name = self._text(storage, _DISPLAY_NAME)
-            addresses = (self._text(storage, number) for number in (_MAIL_ADDRESS, _ANY_ADDRESS))
-            address = next((each for each in addresses if "@" in each), "")
-            if kind and (name or address):
-                both = name and address and address != name
-                recipients.setdefault(kind, []).append(f"{name} <{address}>" if both else name or address)
+            person = self._person(storage, *_RECIPIENT_NAMES)
+            if kind and person:
+                recipients.setdefault(kind, []).append(person)
         return {kind: ", ".join(names) for kind, names in recipients.items()}
+
+    def _person(self, storage: tuple[str, ...], name_number: str, *address_numbers: str) -> str:
+        """Return a person as "Ana <ana@example.org>", or the name or the address if that is all there is."""
+        name = self._text(storage, name_number)
+        addresses = (self._text(storage, number) for number in address_numbers)
+        address = next((each for each in addresses if "@" in each), "")
+        return f"{name} <{address}>" if name and address and address != name else name or address
 
     def _data(self, folder: tuple[str, ...], name: str) -> bytes:
         stream = self._streams.get((*folder, f"__SUBSTG1.0_{name}"))

@@ -13,6 +13,7 @@ from pathlib import Path
 from adaptive_rag.errors import IndexingError
 from adaptive_rag.ingest.documents import HEADING_STYLE, TextBuilder
 from adaptive_rag.ingest.page_headers import add_page_edges
+from adaptive_rag.ingest.properties import note_properties
 from adaptive_rag.ingest.superscripts import raise_digits
 from adaptive_rag.ingest.text import code_page
 from adaptive_rag.text.tables import write_row
@@ -28,6 +29,8 @@ _SKIPPED_GROUPS = frozenset(
     "themedata colorschememapping datastore latentstyles fldinst bkmkstart bkmkend xe tc private annotation "
     "atnid atnauthor mmathPr xmlnstbl".split()
 )
+# Groups inside "info" that are noted as properties.
+_PROPERTIES = ("title", "author")
 # Groups whose text is not body text. The visible text of a "holder" is in a group inside it.
 _PARTS = {
     **dict.fromkeys(("listtext", "pntext"), "listtext"),
@@ -41,8 +44,10 @@ _READ_DESPITE_STAR = ("shpinst", "shptxt", "footnote", "listtext", "pntext")
 _CHARACTERS = {
     "tab": " ", "line": " ", "nestcell": " ", "nestrow": " ", "emdash": "—", "endash": "–", "lquote": "‘",
     "rquote": "’", "ldblquote": "“", "rdblquote": "”", "bullet": "•", "~": " ", "_": "-", "{": "{", "}": "}",
-    "\\": "\\", "\r": " ", "\n": " ", "emspace": " ", "enspace": " ", "qmspace": " ",
+    "\\": "\\", "emspace": " ", "enspace": " ", "qmspace": " ",
 }  # fmt: skip
+# A backslash at the end of a line ends a paragraph, as in the files of macOS.
+_PARAGRAPH_ENDS = ("par", "page", "sect", "\r", "\n")
 _CHARSETS = {
     77: "mac_roman", 128: "cp932", 129: "cp949", 134: "gbk", 136: "big5", 161: "cp1253", 162: "cp1254",
     163: "cp1258", 177: "cp1255", 178: "cp1256", 186: "cp1257", 204: "cp1251", 222: "cp874", 238: "cp1250",
@@ -57,8 +62,8 @@ class _State:
     part: str = ""
     """The content of the group, if it is not body text.
 
-    It is "fonttbl", "stylesheet", "listtext", "footnote", "box", "edge" (of pages), "holder" (of text) or
-    "skipped".
+    It is "fonttbl", "stylesheet", "title", "author", "listtext", "footnote", "box", "edge" (of pages),
+    "holder" (of text) or "skipped".
     """
     encoding: str = ""
     hidden: bool = False
@@ -89,6 +94,7 @@ def write_rtf(data: bytes, builder: TextBuilder) -> None:
     body = TextBuilder()
     reader = _Reader(body)
     reader.read(data)
+    note_properties(builder, **reader.properties)
     add_page_edges(builder, reader.edges, [body.text])
     builder.insert(body)
     if reader.depth > 0:
@@ -102,6 +108,7 @@ class _Reader:
         self.depth = 0
         self.edges: list[str] = []
         """The paragraphs of page headers and footers."""
+        self.properties: dict[str, str] = {}
         self._builder = builder
         self._state = _State()
         self._stack: list[_State] = []
@@ -150,6 +157,7 @@ class _Reader:
         self._flush()
         self._end_paragraph()
         self._end_table()
+        self.properties = {name: self._take(name) for name in _PROPERTIES}
 
     def _close_group(self) -> None:
         """End a group: restore the settings before it, and keep what it held besides body text."""
@@ -174,7 +182,7 @@ class _Reader:
             self._add(_CHARACTERS[word])
         elif word in _SKIPPED_GROUPS or (self._after_star and word not in _READ_DESPITE_STAR):
             state.part = "skipped"
-        elif word in ("fonttbl", "stylesheet"):
+        elif word in ("fonttbl", "stylesheet") or (word in _PROPERTIES and state.part == "skipped"):
             state.part = word
         elif word in _PARTS:
             state.part, state.raised = state.part or _PARTS[word], False
@@ -219,13 +227,13 @@ class _Reader:
             state.outline = -1 if number is None else number
         elif word == "intbl":
             state.in_table = True
-        elif word in ("cell", "row", "par", "page", "sect") and state.part in ("footnote", "box"):
-            if state.part == "box" and word == "par":
+        elif word in ("cell", "row", *_PARAGRAPH_ENDS) and state.part in ("footnote", "box"):
+            if state.part == "box" and word in _PARAGRAPH_ENDS:
                 self._boxes.append(self._take("box"))
             self._add(" ")
         elif word in ("cell", "row"):
             self._end_cell(ends_row=word == "row")
-        elif word in ("par", "page", "sect"):
+        elif word in _PARAGRAPH_ENDS:
             if state.part == "edge":
                 self.edges.append(self._take("edge"))
             elif state.in_table:

@@ -107,8 +107,7 @@ def _read_header_at(rows: Sequence[SheetRow], start: int) -> Header | None:
     if not body or 2 * sum(map(bool, names)) <= len(names) or len(set(filter(None, names))) < 2:
         return None
     if not (rows[start].is_bold and not body[0].is_bold):
-        is_form = len(names) == 2 and not is_numeric_column(body, 1)
-        if is_form and not names_question_and_answer(names):
+        if _is_form(rows[start], body) and not names_question_and_answer(names):
             return None
         has_fewer_names = not all(names) and body[0].text_count > sum(map(bool, names))
         if has_fewer_names and names[0] and _is_header_over_numbers(body):
@@ -116,6 +115,18 @@ def _read_header_at(rows: Sequence[SheetRow], start: int) -> Header | None:
     pairs = pairwise(rows[start:end])
     titles = (row.cells[0] for row, below in pairs if _is_merged_title(row.cells, below.cells))
     return Header(list(distinct_names(names)), ", ".join(titles), start, end)
+
+
+def _is_form(first: SheetRow, rows: Sequence[SheetRow]) -> bool:
+    """Return whether rows are labels and their values in turn: each label is bold, and no value is.
+
+    So are two columns whose values are words, or dates as well as other numbers.
+    """
+    if first.bold == set(range(0, len(first.cells), 2)):
+        return True
+    numbers = [row.cells[1] for row in rows if is_number(row.cells[1])]
+    has_dates = len({DATE.fullmatch(number) is None for number in numbers}) > 1
+    return len(first.cells) == 2 and (has_dates or not is_numeric_column(rows, 1))
 
 
 def _is_header_over_numbers(rows: Sequence[SheetRow]) -> bool:

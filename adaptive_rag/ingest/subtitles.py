@@ -15,6 +15,8 @@ from adaptive_rag.ingest.text import decode
 _TIME = r"(?:(\d{1,3}):)?(\d{1,2}):(\d\d)[.,]\d{1,3}"
 _TIMES = re.compile(rf"^[ \t]*{_TIME}[ \t]*-->[ \t]*{_TIME}[^\n]*\n?", re.MULTILINE)
 _SPEAKER = re.compile(r"<v(?:\.[\w.]{0,50})?[ \t]+([^<>\n]{1,100})>")
+# How Zoom names a speaker: "Ana Lee: Hello."
+_NAME = re.compile(r"([^\W\d_][^:\n]{0,60}):\s+(?=\S)")
 _MARKUP = re.compile(r"</?[a-zA-Z\d][^<>\n]{0,100}>|</>|\{\\[^{}\n]{0,100}\}")
 # What ends a subtitle: in .vtt an empty line, in .srt, whose texts may have some, the number of the next one.
 _EMPTY_LINE = re.compile(r"^$", re.MULTILINE)
@@ -38,7 +40,7 @@ def load_subtitles(path: Path, builder: TextBuilder) -> None:
     """
     text, speaker, last_end = "", "", -1
     end_of_cue = _END_OF_SRT if path.suffix.lower() == ".srt" else _EMPTY_LINE
-    for cue in _cues(decode(path.read_bytes(), builder), end_of_cue):
+    for cue in _take_names(list(_cues(decode(path.read_bytes(), builder), end_of_cue))):
         is_full = len(text) > _LONG_PARAGRAPH and text.endswith((".", "!", "?", "…"))
         ends_paragraph = is_full or cue.start - last_end > _PAUSE
         if not text or ends_paragraph or cue.speaker != speaker:
@@ -72,6 +74,17 @@ def _cues(text: str, end_of_cue: re.Pattern[str]) -> Iterator[_Cue]:
             if lines:
                 last_line = lines[-1]
                 yield _Cue(start, end, speaker, " ".join(lines))
+
+
+def _take_names(cues: list[_Cue]) -> Iterator[_Cue]:
+    """Yield subtitles with the names that begin their texts as speakers, if most texts begin with one."""
+    names = [None if cue.speaker else _NAME.match(cue.text) for cue in cues]
+    are_named, speaker = 2 * sum(map(bool, names)) > len(cues), ""
+    for cue, name in zip(cues, names, strict=True):
+        if are_named:
+            speaker = cue.speaker or (name[1] if name else speaker)
+            cue = cue._replace(speaker=speaker, text=cue.text[name.end() if name else 0 :])
+        yield cue
 
 
 def _split_speakers(block: str) -> Iterator[tuple[str, str]]:

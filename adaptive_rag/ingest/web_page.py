@@ -74,17 +74,26 @@ def _links(root: etree._Element) -> Iterator[str]:
 def _keep_main_part(body: etree._Element) -> None:
     """Remove from a page what is on each page of its site: menus, banners, footers."""
     page_length = _text_length(body)
+    titles = list(body.iter("h1"))
+    # "<div class='page-header'>" and pandoc's "<header>" hold the title of a page.
+    title_parts = set(titles[0].iterancestors()) if len(titles) == 1 else set()
     for part in list(body.iter(etree.Element)):
         if part is body or part.getparent() is None:
             continue
         tag, name = str(part.tag), f"{part.get('class', '')} {part.get('id', '')}"
         is_site_edge = (
-            tag in ("header", "footer") and next(part.iterancestors("article", "main"), None) is None
+            tag in ("header", "footer")
+            and part not in title_parts
+            and next(part.iterancestors("article", "main"), None) is None
         )
         is_site_part = tag in _SITE_TAGS or is_site_edge or _is_site_role(part.get("role", "").lower())
-        is_hidden = part.get("hidden") is not None or part.get("aria-hidden", "").lower() == "true"
+        # Wikipedia hides the pictures of formulas from programs that read aloud.
+        is_hidden = tag != "img" and (
+            part.get("hidden") is not None or part.get("aria-hidden", "").lower() == "true"
+        )
         has_site_name = tag in ("div", "section", "ul", "ol", "p", "table") and _SITE_NAMES.search(name)
-        is_named_part = has_site_name and _text_length(part) < _LARGEST_NAMED_SHARE * page_length
+        is_small = _text_length(part) < _LARGEST_NAMED_SHARE * page_length
+        is_named_part = has_site_name and is_small and part not in title_parts
         if is_site_part or is_hidden or is_named_part:
             _remove(part)
     mains = [part for part in body.iter(etree.Element) if part.tag == "main" or part.get("role") == "main"]

@@ -16,7 +16,8 @@ from lxml import etree
 from adaptive_rag.errors import IndexingError
 from adaptive_rag.ingest.documents import TextBuilder
 from adaptive_rag.ingest.html import load_html, write_html
-from adaptive_rag.ingest.opendocument import write_flat
+from adaptive_rag.ingest.ods import write_sheets
+from adaptive_rag.ingest.opendocument import Styles, write_flat
 from adaptive_rag.ingest.package import local_name
 from adaptive_rag.ingest.properties import note_properties
 from adaptive_rag.ingest.sheet_grid import LAST_COLUMN, Grid
@@ -41,7 +42,8 @@ _PARAGRAPHS = set(
     "para simpara p ab l v subtitle programlisting screen literallayout code-block preformat verbatim "
     "synopsis caption attrib epigraph dt dd term def".split()
 )
-_ITEMS = {"listitem", "list-item", "item", "li"}
+_ITEMS = {"listitem", "list-item", "item", "li", "step"}
+_NUMBERED_LISTS = {"orderedlist", "ol", "procedure", "steps"}
 _TABLES = {"table", "informaltable", "tbl"}
 _ROWS, _CELLS = {"row", "tr", "table-row"}, {"entry", "td", "th", "cell", "tc", "table-cell"}
 # Elements whose children are separate words: "Ruiz" and "Ana".
@@ -65,7 +67,7 @@ _SKIPPED_TAGS = set(
 # Parts of a Word document, saved as one XML file, that it does not show.
 _HIDDEN_TAGS = "{*}delText", "{*}comments", "{*}hdr", "{*}ftr"
 _SEPARATE_TAGS = _BLOCKS | _CELLS | _ROWS
-_SENTENCES = _PARAGRAPHS | _ITEMS
+_SENTENCES = _PARAGRAPHS | _ITEMS - {"step"}
 _PARAGRAPH_WORDS = 5
 _PROLOG = re.compile(rb"\A\s*(?:<\?xml[^>]{0,200}\?>)?\s*(?:<!DOCTYPE[^>\[]{0,500}>)?")
 _SKIPPED_ATTRIBUTES = {"", "id", "xml:id", "schemaLocation", "noNamespaceSchemaLocation"}
@@ -95,9 +97,13 @@ def load_xml(path: Path, builder: TextBuilder) -> None:
     elif name == "opml":
         note_properties(builder, title=root.findtext("head/title"))
         _write_outline(root, builder, 0)
-    elif root.tag == _OPEN_DOCUMENT and root.find("{*}body/{*}spreadsheet") is None:
+    elif root.tag == _OPEN_DOCUMENT:
         _note_document(root, builder)
-        write_flat(root, builder)
+        if (spreadsheet := root.find("{*}body/{*}spreadsheet")) is not None:
+            write_sheets(spreadsheet, Styles(root), builder)
+            builder.note_left_out("comment", sum(1 for _ in spreadsheet.iter("{*}annotation")))
+        else:
+            write_flat(root, builder)
     elif name in _DOCUMENT_ROOTS or _has_paragraphs(root):
         if name in ("package", "wordDocument"):
             etree.strip_elements(root, *_HIDDEN_TAGS, with_tail=False)
@@ -169,11 +175,15 @@ def _note_document(root: Any, builder: TextBuilder) -> None:
     note_properties(builder, title=_read_words(title) if title is not None else "", language=language)
 
 
-def _write_element(builder: TextBuilder, element: Any, depth: int, marker: str = "") -> None:
-    """Write an element: its own words as paragraphs, and each block in it separately."""
+def _write_element(builder: TextBuilder, element: Any, depth: int, marker: str = "") -> str:
+    """Write an element: its own words as paragraphs, and each block in it separately.
+
+    Return the marker if no paragraph has it yet; only the first paragraph of a list item has its marker.
+    """
     name = local_name(element)
     depth += name in _SECTIONS
-    words, notes = [element.text or ""], []
+    is_numbered = name in _NUMBERED_LISTS or element.get("list-type") == "order"
+    words, notes, items = [element.text or ""], [], 0
     # The children of such an element are not parts of a sentence.
     has_tail_text = any((child.tail or "").strip() for child in element)
     has_only_elements = name not in _SENTENCES and not has_tail_text
@@ -201,17 +211,22 @@ def _write_element(builder: TextBuilder, element: Any, depth: int, marker: str =
             or (has_only_elements and not any(map(str.strip, words)))
         ):
             marker = _end_paragraph(builder, words, marker)
-            _write_element(builder, child, depth, "-" if child_name in _ITEMS else marker)
+            if child_name in _ITEMS:
+                items += 1
+                _write_element(builder, child, depth, f"{items}." if is_numbered else "-")
+            else:
+                marker = _write_element(builder, child, depth, marker)
         else:
             words.append("".join(_pieces(child)))
         words.append(child.tail or "")
-    _end_paragraph(builder, words, marker)
+    marker = _end_paragraph(builder, words, marker)
     for note in notes:
         _write_element(builder, note, depth)
+    return marker
 
 
 def _end_paragraph(builder: TextBuilder, words: list[str], marker: str) -> str:
-    """Write the words so far as a paragraph; only the first paragraph of a list item has its marker."""
+    """Write the words so far as a paragraph, and return the marker if there are none."""
     text = " ".join("".join(words).split())
     words.clear()
     if not text:

@@ -51,8 +51,10 @@ PLAIN = {
         | {"const ring = async (bell, loud = 3) => {": "ring"},
     ),
     "gates.sql": (
-        "SELECT 1;\ncreate table gates (id int);\n",
-        {"create table gates (id int);": "gates"},
+        "SELECT 1;\ncreate table gates (id int);\n"
+        "CREATE TABLE IF NOT EXISTS `walls` (\nCREATE VIEW [dbo].[keys] AS",
+        {"create table gates (id int);": "gates", "CREATE TABLE IF NOT EXISTS `walls` (": "walls"}
+        | {"CREATE VIEW [dbo].[keys] AS": "keys"},
     ),
     "old.py": ("print 'two'\ndef shut(gate):\n    pass\n", {"def shut(gate):": "shut"}),
 }

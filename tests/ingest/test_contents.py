@@ -25,6 +25,17 @@ def test_what_is_named_a_word_document_is_read_as_what_it_is(read_file, content,
     assert read_file("a.doc", content).text.strip() == text
 
 
+@pytest.mark.parametrize(
+    ("content", "text"),
+    [
+        (b"Item\tPrice\tStock\nHook\t4\t7\n", "Item: Hook\nPrice: 4\nStock: 7"),
+        (b"<table><tr><th>Item<th>Price</tr><tr><td>Hook<td>4</tr></table>", "Item | Price\n\nHook | 4"),
+    ],
+)
+def test_what_web_applications_export_as_a_workbook_is_read_as_what_it_is(read_file, content, text):
+    assert read_file("a.xls", content).text == text
+
+
 def test_a_page_that_is_named_a_pdf_is_read_and_lines_before_a_pdf_make_it_no_mail(read_file, tmp_path):
     page = b"<!doctype html><html><body><p>Shut the gate.</p></body></html>"
     assert read_file("a.pdf", page).text.strip() == "Shut the gate."

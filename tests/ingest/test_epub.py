@@ -13,7 +13,7 @@ NCX = (
     '<content src="text/one.xhtml"/></navPoint></navMap></ncx>'
 )
 ONE = '<?xml version="1.0" encoding="iso-8859-1"?><html><title>x</title><body><p>The café.</p></body></html>'
-TWO = "<html><head><title/></head><body><p>The gate is shut at nine.</p></body></html>"
+TWO = "<html><head><title/></head><body><h1><img src=''/></h1><p>The gate is shut at nine.</p></body></html>"
 THREE = (
     "<html><body><h1>Tides</h1><p>They rise twice a day.</p><h2>Levels</h2>"
     "<table><tr><th>Level</th><th>Height</th></tr><tr><td>Spring</td><td>4 m</td></tr></table></body></html>"
@@ -26,7 +26,8 @@ def item(name, href, kind="application/xhtml+xml", properties=""):
 
 BOOK = (
     '<package xmlns:dc="http://purl.org/dc/elements/1.1/"><metadata><dc:title>The Harbour </dc:title>'
-    "<dc:creator>A. Adair</dc:creator><dc:language>en</dc:language></metadata><manifest>"
+    "<dc:creator>A. Adair</dc:creator><dc:creator>B. Bell</dc:creator><dc:language>en</dc:language>"
+    "</metadata><manifest>"
     + item("nav", "nav.xhtml", properties="nav")
     + item("ncx", "toc.ncx", "application/x-dtbncx+xml")
     + item("one", "text/one.xhtml")
@@ -72,7 +73,7 @@ def test_chapters_are_read_in_their_order_with_their_headings_and_what_the_book_
     )
     sections = {word: source.section_at(source.text.index(word)) for word in ("Spring", "café", "gate")}
     assert sections == {"Spring": "Tides > Levels", "café": "Of walls", "gate": "Of gates"}
-    assert source.metadata == {"title": "The Harbour", "author": "A. Adair", "language": "en"}
+    assert source.metadata == {"title": "The Harbour", "author": ["A. Adair", "B. Bell"], "language": "en"}
     assert checked_chunks(source, size=60, overlap=0)
 
 

@@ -141,6 +141,10 @@ ROWS = {
             "Supplier | Acme; Contact | Mrs Adair",
         ],
     ),
+    "a form with dates and other numbers is read as lines": (
+        "Customer | Acme\nInvoice no. | 4711\nDue | 2024-03-01\nTotal | 400",
+        ["Customer | Acme; Invoice no. | 4711; Due | 2024-03-01; Total | 400"],
+    ),
     "a table goes on after a blank row where a column begins to be filled": (
         "Item | Price | Stock | Note\nBolt | 4.2 | 12\n–\nScrew | 2.5 | 7 | sold out",
         ["Item: Bolt; Price: 4.2; Stock: 12", "Item: Screw; Price: 2.5; Stock: 7; Note: sold out"],
@@ -281,6 +285,17 @@ def test_a_bold_row_above_others_names_two_columns_of_words(book, read):
         "Term: Mole; Meaning: A wall in the sea",
         "Term: Quay; Meaning: A wall for ships",
     ]
+
+
+@pytest.mark.parametrize(
+    "rows", ["Berths | twelve\nDepth | 4\nWidth | 9", "For | Acme | Tel. | 27\nAt | Quay | No. | 4"]
+)
+def test_bold_labels_of_a_form_name_no_columns(book, read, rows):
+    fill(book.active, rows)
+    for column in "AC":
+        for cell in book.active[column]:
+            cell.font = Font(bold=True)
+    assert records_of(read()) == [rows.replace("\n", "; ")]
 
 
 def test_a_sheet_made_to_be_cut_without_end_is_read_in_bounded_time(book, read):

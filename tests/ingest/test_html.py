@@ -69,6 +69,15 @@ CENTRED = (
             "A 1/b = 10^6 kg x",
         ),
         ("<ol><li>One<li value=7>Seven<li>Eight</ol>", "1. One\n7. Seven\n8. Eight"),
+        (
+            "<p>So <span hidden><math><mi>h</mi></math></span>"
+            r'<img class="mwe-math-fallback" alt="{\displaystyle h=a^{2}}"> holds.<img class="a" alt="b">',
+            "So h=a^{2} holds.",
+        ),
+        ('<p>In 1953<a epub:type="noteref" href="#a">1</a> it rose.', "In 1953[1] it rose."),
+        ('<p>It rose.<a epub:type="noteref" href="#a"><sup>1</sup></a>', "It rose.[1]"),
+        ("<video>No films here.</video>See<audio>No sound.</audio> it.", "See it."),
+        ("<ol type=a start=2><li>Two<ol type=I><li>One</ol><li>Three</ol>", "b. Two\n  I. One\nc. Three"),
         ("<dl><dt>Gate<dd>A door.<dd>A slot.</dl>", "Gate: A door.\n\nGate: A slot."),
         ("<dl><dt>How do I shut it?<dd><p>Push.<p>Wait.</dl>", "How do I shut it? Push.\n\nWait."),
         (DEFINED,

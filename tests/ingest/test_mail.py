@@ -69,7 +69,9 @@ def test_headers_new_text_and_each_quote_are_parts_of_their_own(read_file):
     assert second["metadata"]["quoted"] is True
 
 
-GERMAN = "Von: Bo\nGesendet: Montag\nAn: Ana"
+GERMAN = "Von: Bo\nGesendet: Montag\nAn: Ana\nBetreff: Tor"
+FRENCH = "De : Bo\nEnvoyé : lundi\nÀ\xa0: Ana\nObjet : Porte"
+ITALIAN = "Da: Bo\nInviato: lunedì\nA: Ana\nOggetto: Porta"
 
 
 @pytest.mark.parametrize(
@@ -77,9 +79,15 @@ GERMAN = "Von: Bo\nGesendet: Montag\nAn: Ana"
     [
         ("> Are you coming?\nYes.\n> When?\nAt five.", "> Are you coming?\nYes.\n> When?\nAt five.", []),
         ("Yes.\n\n---- Original Message ----\nCome?", "Yes.", [("---- Original Message ----", "Come?")]),
-        (f"Unten.\n\n{GERMAN}\nBetreff: Tor\n\nWo?", "Unten.", [(GERMAN, "Betreff: Tor\n\nWo?")]),
+        *((f"Unten.\n\n{above}\n\nWo?", "Unten.", [(above, "Wo?")]) for above in (GERMAN, FRENCH, ITALIAN)),
         ("Am Montag, 3. Juni schrieb Bo:\nWo?", "", [("Am Montag, 3. Juni schrieb Bo:", "Wo?")]),
         ("On Monday Bo wrote:\n> We do.\nI do not.", "On Monday Bo wrote:\n> We do.\nI do not.", []),
+        (
+            "No.\n\nOn Monday Bo\nwrote:\n> Now?\n\n-- \nAna",
+            "No.\n\n-- \nAna",
+            [("On Monday Bo\nwrote:", "Now?")],
+        ),
+        (f"Look.\n\n{GERMAN}\n\nYes.\n> Now?", "Look.", [(GERMAN, "Yes."), ("", "Now?")]),
         ("Nothing is quoted here.", "Nothing is quoted here.", []),
     ],
 )
@@ -94,6 +102,17 @@ def test_plain_text_comes_before_a_page_and_a_page_alone_is_read(read_file, plai
     sent = message(plain)
     sent.add_alternative("<p>Le café est <b>fermé</b>.</p>", subtype="html", charset="latin-1")
     assert read_file("a.eml", sent.as_bytes()).text.endswith(text)
+
+
+def test_attachments_beside_the_page_are_read_but_no_pictures_in_it(read_file):
+    sent = message("See the table.")
+    sent.add_alternative("<p>See the <b>table</b>.</p>", subtype="html")
+    page = sent.get_payload()[1]
+    page.make_mixed()  # as Apple Mail writes it
+    attach(page, levels__csv=("text/csv", b"level;height\n1;3.6 m\n"), logo__png=("image/png", b"x"))
+    source = read_file("a.eml", sent.as_bytes())
+    assert source.text.endswith("Attachments: levels.csv\n\nSee the table.\n\nlevel: 1\nheight: 3.6 m")
+    assert not source.notes
 
 
 def test_attachments_are_read_by_their_own_loaders_and_else_named(read_file, tmp_path):
@@ -154,6 +173,14 @@ def test_a_mailbox_has_its_messages_with_what_is_known_of_each(read_file):
     assert one["text"].endswith("The first mail.\n\nFrom here on it rains.\nFrom 2024 on.")
     assert two["text"].endswith("The second mail.")
     assert two["metadata"]["thread"] == "<3@saltmere.example>"
+
+
+def test_a_note_that_each_mail_of_a_mailbox_would_repeat_is_given_once(read_file):
+    signed = message("Yes.")
+    attach(signed, smime__p7s=("application/pkcs7-signature", b"x"))
+    mailbox = b"From ana@saltmere.example Tue Mar 12 10:42:00 2024\n" + signed.as_bytes() + b"\n"
+    [note] = read_file("a.mbox", 3 * mailbox).notes
+    assert note == "the attachment smime.p7s is of no kind that is read (3 times)"
 
 
 def test_broken_encodings_and_headers_do_no_harm(read_file):

@@ -7,6 +7,12 @@ TABLE = (
 )
 
 
+def shown(kind, text):
+    """Return the output of `display(HTML(...))` or `display(Markdown(...))`."""
+    plain = f"<IPython.core.display.{kind} object>"
+    return {"output_type": "display_data", "data": {f"text/{kind}": text, "text/plain": plain}}
+
+
 def test_text_code_and_results_stand_in_order_below_their_headings(read_file):
     cells = [
         {"cell_type": "markdown", "source": ["# Tides\n", "\n", "## Gauges\n", "Read daily."]},
@@ -17,6 +23,8 @@ def test_text_code_and_results_stand_in_order_below_their_headings(read_file):
                 {"output_type": "stream", "text": ["\x1b[32m3 gauges\x1b[0m read\n"]},
                 {"output_type": "execute_result", "data": {"text/html": [TABLE], "text/plain": "a station"}},
                 {"output_type": "display_data", "data": {"image/png": "AAAA", "text/plain": ["<Figure>"]}},
+                shown("html", "<b>Mean</b> 4 m"),
+                shown("markdown", "**Highest** 6 m"),
                 {"output_type": "error", "ename": "KeyError", "evalue": "'South'", "traceback": ["..."]},
             ],
         },
@@ -28,7 +36,8 @@ def test_text_code_and_results_stand_in_order_below_their_headings(read_file):
     assert source.text == (
         "# Tides\n\n## Gauges\nRead daily.\n\n```\ngauges = read()\ngauges\n```\n\n"
         "```\n3 gauges read\n```\n\n"
-        "station | cm\n\nNorth Mole | 412\n\n```\n<Figure>\n```\n\n```\nKeyError: 'South'\n```\n\n"
+        "station | cm\n\nNorth Mole | 412\n\n```\n<Figure>\n```\n\nMean 4 m\n\n**Highest** 6 m\n\n"
+        "```\nKeyError: 'South'\n```\n\n"
         "## Limits\n\nThe wall holds 5 m.\n\n````\ndoc = '''```'''\n````"
     )
     assert source.section_at(source.text.index("412")) == "Gauges"

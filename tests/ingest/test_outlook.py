@@ -52,6 +52,17 @@ def test_a_text_in_compressed_rtf_alone_is_read_and_a_damaged_one_named(read):
     assert "compressed RTF that is damaged: save it as" in note
 
 
+@pytest.mark.parametrize(
+    ("sender", "line"),
+    [
+        ({"x0C1A": "Ana", "x0C1F": "/O=EXAMPLE/CN=ANA", "x5D01": "ana@example.org"}, "Ana <ana@example.org>"),
+        ({"x0C1A": "ana@example.org", "x0C1F": "ana@example.org"}, "ana@example.org"),
+    ],
+)
+def test_a_sender_has_the_address_for_mail_once(read, sender, line):
+    assert f"From: {line}\n" in read({**text(**sender), **BODY}).text
+
+
 def test_recipients_have_their_addresses_and_a_mail_without_headers_its_day(read):
     sent = struct.pack("<HHIQ", 0x40, 0x0039, 0, 133_547_616_000_000_000)
     tree = {**text(x0E04="Bo"), **BODY, "__properties_version1.0": bytes(32) + sent}

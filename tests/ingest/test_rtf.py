@@ -5,7 +5,7 @@ from tests.ingest.spans import checked_chunks
 HEAD = (
     r"{\rtf1\ansi\ansicpg1252\deff0{\fonttbl{\f0\fcharset0 Arial;}{\f1\fcharset204 Times{\*\falt X};}}"
     r"{\colortbl;\red0\green0\blue0;}{\stylesheet{\s0 Normal;}{\s1\outlinelevel0 Chapter;}{\s2 heading 2;}"
-    r"{\*\cs3 Strong;}}{\info{\title Not shown}{\author A. Adair}}{\header Page 1}"
+    r"{\*\cs3 Strong;}}{\info{\title The gate}{\author A. Ruz\'e9}}{\header Page 1}"
 )
 
 
@@ -28,6 +28,7 @@ def test_paragraphs_headings_and_lists_are_read(read):
     )
     assert source.text == ("Storms\n\nLevels\n\nShut the gate now.\n\n- First\n2. Second\n\nInner\n\nLast.")
     assert [heading.section for heading in source.headings] == ["Storms", "Levels", "Levels > Inner"]
+    assert source.metadata == {"title": "The gate", "author": "A. Ruzé"}
     assert checked_chunks(source, size=50, overlap=0)
 
 
@@ -70,6 +71,11 @@ BODIES = {
         rf"\pard Hello {BOX}world goes on.\par {BOX}\par" + row(f"Hook {BOX}", "4"),
         "Hello world goes on.\n\nIn a box.\n\nTwice now\n\nIn a box.\n\nTwice now\n\n"
         "Hook In a box. Twice now | 4",
+    ),
+    "a backslash at the end of a line ends a paragraph": (
+        "\\f0 \\cf0 The gate.\\\n\\\n\\ls1{\\listtext\t\\uc0\\u8226 \t}Bell\\\n"
+        "{\\listtext\t\\uc0\\u8226 \t}Bar\\\r\n\\pard The end.",
+        "The gate.\n\n- Bell\n- Bar\n\nThe end.",
     ),
     "a table becomes rows also where nothing ends the last": (
         row("Item", "Price") + row("Hinge", r"4.20\par pounds") + row("Dowel", "") + r"\pard After.\par"

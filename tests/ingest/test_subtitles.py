@@ -50,6 +50,14 @@ def test_a_transcript_says_who_speaks_and_when(read_file):
     assert list(dict.fromkeys(heading.section for heading in source.headings)) == ["0:00:01", "1:02:03"]
 
 
+def test_names_at_the_start_of_most_subtitles_are_speakers(read_file):
+    said = ("Ana Lee: Shut the gate.", "Ana Lee: At six.", "Bo: I see: at six.", "Or seven?")
+    cues = (f"{n}\n00:00:0{n}.000 --> 00:00:0{n}.900\n{text}\n\n" for n, text in enumerate(said))
+    assert read_file("a.vtt", "WEBVTT\n\n" + "".join(cues)).text == (
+        "[0:00:00] Ana Lee: Shut the gate. At six.\n\n[0:00:02] Bo: I see: at six. Or seven?"
+    )
+
+
 def test_subtitles_are_joined_to_sentences_and_each_paragraph_knows_its_time(read_file):
     source = read_file("a.srt", FILM)
     assert source.text == (

@@ -77,8 +77,10 @@ SITE = (
     [
         (SITE, "Storms By Ada Force | 9"),
         ("<div class='menu'><p>Soup of the day</p><p>Bread</p></div>", "Soup of the day Bread"),
+        ("<div class='page-header'><h1>Soup</h1></div>" + "<p>Fish</p>" * 9, "Soup" + " Fish" * 9),
+        ("<header><h1>Soup</h1><nav>Menu</nav></header><p>Of the day</p>", "Soup Of the day"),
     ],
-    ids=["around the text", "a menu that is the page itself"],
+    ids=["around the text", "a menu that is the page itself", "beside a title", "a title"],
 )
 def test_what_stands_on_every_page_is_left_out(server, body, words):
     server.put("/", f"<body>{body}</body>")
@@ -214,6 +216,7 @@ def test_redirects_are_followed_to_the_page_and_not_for_ever_or_to_another_port(
     [
         ("/notes", "# Storms\n\nForce nine.", "text/markdown; charset=utf-8", "# Storms\n\nForce nine."),
         ("/rows.csv", "force,what\n9,closed\n", "text/plain", "force: 9\nwhat: closed"),
+        ("/notes.doc", "Force nine.", "application/msword", "Force nine."),
         ("/cafe", b"Caf\xe9 open", "text/plain; charset=iso-8859-1", "Caf\xe9 open"),
         # as browsers read it
         ("/euro", b"It\x92s 5 \x80 a day.", "Text/Plain; charset=ISO-8859-1", "It’s 5 € a day."),

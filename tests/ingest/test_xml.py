@@ -106,6 +106,13 @@ CASES = {
         "</alternatives></inline-formula> says.</p></body></article>",
         "North | 17\n\nAs says.",
     ),
+    "a list has the numbers that a reader sees, each at the first paragraph of its item": (
+        "<article><orderedlist><listitem><para>Rope</para><para>Blue.</para></listitem><listitem><para>Hook"
+        "</para></listitem></orderedlist><itemizedlist><listitem><para>Bell</para></listitem></itemizedlist>"
+        "<procedure><step><para>Push</para></step><step><cmd>Lock.</cmd><info>Twice.</info></step></procedure>"
+        "<list list-type='order'><list-item><p>Ring</p></list-item></list></article>",
+        "1. Rope\n\nBlue.\n\n2. Hook\n- Bell\n1. Push\n2. Lock.\n\nTwice.\n\n1. Ring",
+    ),
     "a note follows the paragraph that it is in": (
         "<book><para>The gate<footnote><para>Of oak.</para></footnote> shuts at six.</para>"
         "<para>Ring it.</para></book>",
@@ -175,6 +182,19 @@ def test_a_flat_presentation_is_read_by_its_slides(read):
     )
     assert source.text == "Storms\n\nShut it"
     assert [page.number for page in source.pages] == [1, 2]
+
+
+def test_a_flat_spreadsheet_is_read_row_by_row(read):
+    cell = "<b:table-cell{}><t:p>{}</t:p></b:table-cell>".format
+    names = "".join(cell("", name) for name in ("Item", "Kind", "Price", "Stock"))
+    values = cell("", "Rope") + cell(' b:number-columns-repeated="2"', "") + cell("", 7)
+    rows = f"<b:table-row>{names}</b:table-row><b:table-row>{values}</b:table-row>"
+    source = read(
+        f'<o:document xmlns:o="{OFFICE}" xmlns:t="t" xmlns:b="b"><o:body><o:spreadsheet><b:table b:name="A">'
+        f"{rows}</b:table></o:spreadsheet></o:body></o:document>",
+        "a.fods",
+    )
+    assert source.text == "Item: Rope\nStock: 7"
 
 
 def test_no_entity_is_expanded_and_no_other_file_is_opened(read, tmp_path):
