@@ -326,6 +326,9 @@ class AdaptiveRAG(Runnable[Question, OutputState]):
         redacted = {name: redact_known_all(value) for name, value in configurable.items() if is_setting(name)}
         if redacted:
             config = {**(config or {}), "configurable": {**configurable, **redacted}}
+        if isinstance(input, dict) and "langgraph_node" in ((config or {}).get("metadata") or {}):
+            # A graph passes its whole state to a node, and an earlier answer is a part of that state.
+            input = {name: value for name, value in input.items() if name in InputState.__annotations__}
         is_resumed = input is None and self.graph.checkpointer
         state = None if is_resumed else _to_state(input)
         return {"input": state, "config": config, "context": context, **options}
