@@ -7,7 +7,7 @@ import glob
 import inspect
 import time
 import warnings
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, Self, TypeAlias, cast
@@ -71,8 +71,8 @@ class AdaptiveRAG(Runnable[Question, OutputState]):
 
     Args:
         location: an index (a folder, a URI or an open index), or documents: a file, a pattern such as
-            "docs/*.pdf", a folder of documents that is not an index, or a list. New documents are indexed,
-            and only the given ones are searched, as with `from_documents`.
+            "docs/*.pdf", a folder of documents that is not an index, or several of them or of LangChain's.
+            New documents are indexed, and only the given ones are searched, as with `from_documents`.
         index: the index to search, and where documents are indexed. By default `.adaptive-rag`. A path
             passed here is never treated as a document.
 
@@ -83,7 +83,7 @@ class AdaptiveRAG(Runnable[Question, OutputState]):
 
     def __init__(
         self,
-        location: str | Path | ChunkSource | Sequence[Any] | None = None,
+        location: str | Path | ChunkSource | Iterable[Any] | None = None,
         /,
         *,
         index: str | Path | ChunkSource | None = None,
@@ -95,7 +95,7 @@ class AdaptiveRAG(Runnable[Question, OutputState]):
         if index is not None:
             settings["index"] = index
         if _names_documents(location):
-            settings = _index_documents(cast("str | Path | Sequence[Any]", location), settings)
+            settings = _index_documents(cast("str | Path | Iterable[Any]", location), settings)
         elif location is not None:
             if index is not None:
                 raise ConfigurationError(f"Got two indexes, {str(location)!r} and {str(index)!r}; pass one.")
@@ -139,7 +139,7 @@ class AdaptiveRAG(Runnable[Question, OutputState]):
 
     @classmethod
     def from_documents(
-        cls, documents: str | Path | Sequence[Any], *, index: str | Path | None = None, **settings: Any
+        cls, documents: str | Path | Iterable[Any], *, index: str | Path | None = None, **settings: Any
     ) -> Self:
         """Index files, folders or LangChain Documents that are new, then answer from the given ones alone.
 
@@ -394,7 +394,7 @@ def _names_documents(location: object) -> bool:
         ConfigurationError: it is a path at which there is nothing.
     """
     if not isinstance(location, str | Path):
-        return isinstance(location, list | tuple)
+        return isinstance(location, Iterable) and not isinstance(location, ChunkSource)
     if "://" in str(location):
         return False
     path = Path(location).expanduser()
@@ -410,7 +410,7 @@ def _names_documents(location: object) -> bool:
     return not is_index and holds_documents(path)
 
 
-def _index_documents(documents: str | Path | Sequence[Any], settings: dict[str, Any]) -> dict[str, Any]:
+def _index_documents(documents: str | Path | Iterable[Any], settings: dict[str, Any]) -> dict[str, Any]:
     """Index new documents, and return settings that search only the given ones."""
     index_settings = {name: settings[name] for name in INDEX_SETTINGS if name in settings}
     settings = {name: value for name, value in settings.items() if name not in index_settings}

@@ -502,9 +502,10 @@ def test_documents_of_langchain_are_indexed_with_their_metadata(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     documents = [Document(TOWN[1], metadata={"source": "wall", "page": 3}), Document(TOWN[2])]
-    output = AdaptiveRAG.from_documents(documents, index=tmp_path / "kb").invoke(LONG)
-    # LangChain counts pages from 0, a citation from 1
-    assert (output["citations"][0]["source"], output["citations"][0]["page"]) == ("wall", 4)
+    for given in (documents, iter(documents), documents[0]):  # `lazy_load` of a loader is an iterator
+        output = AdaptiveRAG(given, index=tmp_path / "kb").invoke(LONG)
+        # LangChain counts pages from 0, a citation from 1
+        assert (output["citations"][0]["source"], output["citations"][0]["page"]) == ("wall", 4)
 
 
 def test_documents_that_cannot_be_read_are_no_ground_for_an_answer(two_folders: Path) -> None:
