@@ -67,7 +67,8 @@ class AdaptiveRAG(Runnable[Question, OutputState]):
     Takes a string, a dict with `question` (and `user_context`, `history`), or messages; with a
     checkpointer also None, which resumes what a thread's last question left undone. Every setting of
     `Context` can be given here, and again for one call as `context={...}` or, inside a chain, under
-    `config["configurable"]`. The other arguments of a call are those of the graph, such as `durability=`.
+    `config["configurable"]`. A `Context` in place of the dict replaces all settings that are given here, the
+    index too. The other arguments of a call are those of the graph, such as `durability=`.
 
     Args:
         location: an index (a folder, a URI or an open index), or documents: a file, a pattern such as
