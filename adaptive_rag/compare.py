@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from adaptive_rag.answer.passages import as_ranked
+from adaptive_rag.context.groups import split_list
 from adaptive_rag.state import OutputState
 from adaptive_rag.text.markdown import LIST_SIGN, without_emphasis
 from adaptive_rag.text.markers import strip_markers
@@ -57,9 +58,12 @@ class Comparison:
 
 
 def name_columns(routes: Sequence[str], recipes: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """Return the settings of each column by its name; if fewer than two, the router's choice comes first."""
-    settings_of: dict[str, dict[str, Any]] = {name: {"route": name} for name in routes}
-    settings_of |= {name: {"recipe": name} for name in recipes}
+    """Return the settings of each column by its name; if fewer than two, the router's choice comes first.
+
+    Names may also be one text, such as "factual,opinion".
+    """
+    settings_of: dict[str, dict[str, Any]] = {name: {"route": name} for name in split_list(routes)}
+    settings_of |= {name: {"recipe": name} for name in split_list(recipes)}
     return settings_of if len(settings_of) > 1 else {BY_ITSELF: {}, **settings_of}
 
 

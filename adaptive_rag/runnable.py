@@ -7,7 +7,7 @@ import glob
 import inspect
 import time
 import warnings
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, Self, TypeAlias, cast
@@ -67,12 +67,13 @@ class AdaptiveRAG(Runnable[Question, OutputState]):
     Takes a string, a dict with `question` (and `user_context`, `history`), or messages; with a
     checkpointer also None, which resumes what a thread's last question left undone. Every setting of
     `Context` can be given here, and again for one call as `context={...}` or, inside a chain, under
-    `config["configurable"]`. The other arguments of a call are those of the graph, such as `durability=`.
+    `config["configurable"]`. A `Context` in place of the dict replaces all settings that are given here, the
+    index too. The other arguments of a call are those of the graph, such as `durability=`.
 
     Args:
         location: an index (a folder, a URI or an open index), or documents: a file, a pattern such as
-            "docs/*.pdf", a folder of documents that is not an index, or a list. New documents are indexed,
-            and only the given ones are searched, as with `from_documents`.
+            "docs/*.pdf", a folder of documents that is not an index, or several of them or of LangChain's.
+            New documents are indexed, and only the given ones are searched, as with `from_documents`.
         index: the index to search, and where documents are indexed. By default `.adaptive-rag`. A path
             passed here is never treated as a document.
 
@@ -83,7 +84,7 @@ class AdaptiveRAG(Runnable[Question, OutputState]):
 
     def __init__(
         self,
-        location: str | Path | ChunkSource | Sequence[Any] | None = None,
+        location: str | Path | ChunkSource | Iterable[Any] | None = None,
         /,
         *,
         index: str | Path | ChunkSource | None = None,
@@ -95,7 +96,7 @@ class AdaptiveRAG(Runnable[Question, OutputState]):
         if index is not None:
             settings["index"] = index
         if _names_documents(location):
-            settings = _index_documents(cast("str | Path | Sequence[Any]", location), settings)
+            settings = _index_documents(cast("str | Path | Iterable[Any]", location), settings)
         elif location is not None:
             if index is not None:
                 raise ConfigurationError(f"Got two indexes, {str(location)!r} and {str(index)!r}; pass one.")
@@ -139,7 +140,7 @@ class AdaptiveRAG(Runnable[Question, OutputState]):
 
     @classmethod
     def from_documents(
-        cls, documents: str | Path | Sequence[Any], *, index: str | Path | None = None, **settings: Any
+        cls, documents: str | Path | Iterable[Any], *, index: str | Path | None = None, **settings: Any
     ) -> Self:
         """Index files, folders or LangChain Documents that are new, then answer from the given ones alone.
 
@@ -326,6 +327,9 @@ class AdaptiveRAG(Runnable[Question, OutputState]):
         redacted = {name: redact_known_all(value) for name, value in configurable.items() if is_setting(name)}
         if redacted:
             config = {**(config or {}), "configurable": {**configurable, **redacted}}
+        if isinstance(input, dict) and "langgraph_node" in ((config or {}).get("metadata") or {}):
+            # A graph passes its whole state to a node, and an earlier answer is a part of that state.
+            input = {name: value for name, value in input.items() if name in InputState.__annotations__}
         is_resumed = input is None and self.graph.checkpointer
         state = None if is_resumed else _to_state(input)
         return {"input": state, "config": config, "context": context, **options}
@@ -391,7 +395,7 @@ def _names_documents(location: object) -> bool:
         ConfigurationError: it is a path at which there is nothing.
     """
     if not isinstance(location, str | Path):
-        return isinstance(location, list | tuple)
+        return isinstance(location, Iterable) and not isinstance(location, ChunkSource)
     if "://" in str(location):
         return False
     path = Path(location).expanduser()
@@ -407,7 +411,7 @@ def _names_documents(location: object) -> bool:
     return not is_index and holds_documents(path)
 
 
-def _index_documents(documents: str | Path | Sequence[Any], settings: dict[str, Any]) -> dict[str, Any]:
+def _index_documents(documents: str | Path | Iterable[Any], settings: dict[str, Any]) -> dict[str, Any]:
     """Index new documents, and return settings that search only the given ones."""
     index_settings = {name: settings[name] for name in INDEX_SETTINGS if name in settings}
     settings = {name: value for name, value in settings.items() if name not in index_settings}

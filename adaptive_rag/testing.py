@@ -8,7 +8,7 @@ import re
 import threading
 import time
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
-from typing import Any, TypeAlias, cast
+from typing import Any, TypeAlias, cast, get_args
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
@@ -16,9 +16,10 @@ from langchain_core.messages.ai import UsageMetadata
 from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
 from langchain_core.runnables import Runnable
 from langgraph.graph import END, START, StateGraph
-from pydantic import Field, PrivateAttr
+from pydantic import Field, PrivateAttr, field_validator
 
 from adaptive_rag.context import Context
+from adaptive_rag.context.groups import StepName
 from adaptive_rag.llm.request import asking_step
 from adaptive_rag.state import State, StrategyState
 from adaptive_rag.text.markers import write_marker
@@ -43,7 +44,8 @@ class ScriptedChatModel(BaseChatModel):
 
     The script maps a step's name to its reply, or to a list of replies: each is used once, and the last one
     from then on. It may also be a function of the step's name and the messages. Steps without a reply in
-    the script get a default one. An exception as a reply is raised.
+    the script get a default one. An exception as a reply is raised. The reply to "" is for calls that no
+    step makes.
     """
 
     script: Any = Field(default_factory=dict)
@@ -52,6 +54,14 @@ class ScriptedChatModel(BaseChatModel):
 
     _asked: list[tuple[str, list[BaseMessage]]] = PrivateAttr(default_factory=list)
     _lock: Any = PrivateAttr(default_factory=threading.Lock)
+
+    @field_validator("script")
+    @classmethod
+    def _check_steps(cls, script: Any) -> Any:
+        steps = ("", *get_args(StepName))
+        if not callable(script) and (unknown := script.keys() - set(steps)):
+            raise ValueError(f"no step has the name {sorted(unknown)[0]!r}; expected some of {steps}")
+        return script
 
     @property
     def asked(self) -> list[tuple[str, list[BaseMessage]]]:

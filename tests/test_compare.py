@@ -59,5 +59,6 @@ def test_a_sentence_keeps_its_markers_until_it_is_compared() -> None:
 
 def test_fewer_than_two_names_bring_the_way_by_itself() -> None:
     assert name_columns([], []) == {"by itself": {}}
-    assert name_columns(["opinion"], []) == {"by itself": {}, "opinion": {"route": "opinion"}}
+    for opinion in (["opinion"], "opinion"):
+        assert name_columns(opinion, []) == {"by itself": {}, "opinion": {"route": "opinion"}}
     assert list(name_columns(["opinion", "opinion"], ["faq-hybrid"])) == ["opinion", "faq-hybrid"]

@@ -286,6 +286,11 @@ def test_a_config_file_that_cannot_be_used_is_named(content: bytes, complaint: s
         make_context()
 
 
+def test_a_config_file_may_begin_with_a_byte_order_mark() -> None:
+    Path(CONFIG_FILE).write_text("k = 2\n", encoding="utf-8-sig")
+    assert make_context().k == 2
+
+
 def test_live_objects_are_taken_as_they_are(town: MemoryIndex) -> None:
     model, embeddings = ScriptedChatModel(), DeterministicFakeEmbedding(size=4)
     context = make_context(index=town, model=model, embeddings=embeddings)

@@ -15,7 +15,7 @@ from langchain_core.embeddings import DeterministicFakeEmbedding
 from langchain_core.messages import AIMessage, HumanMessage
 from langchain_core.prompts import ChatPromptTemplate
 from langchain_core.retrievers import BaseRetriever
-from langchain_core.runnables import RunnableLambda, RunnablePassthrough
+from langchain_core.runnables import RunnableConfig, RunnableLambda, RunnablePassthrough
 from langchain_core.vectorstores import InMemoryVectorStore
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
@@ -242,6 +242,18 @@ def test_the_settings_of_another_graph_are_not_taken_for_ours(rag: AdaptiveRAG) 
     graph = builder.add_node("ask", rag.graph).add_edge(START, "ask").compile()
     with pytest.raises(ConfigurationError, match=r"context is a dict.*use AdaptiveRAG\(\.\.\.\) as a node"):
         graph.invoke({"messages": [("user", LONG)]}, context={"tenant": "a"})
+
+
+def test_the_state_of_another_graph_may_hold_more_than_the_question(rag: AdaptiveRAG) -> None:
+    class Ticket(MessagesState, total=False):
+        priority: int
+        answer: str
+
+    graph = StateGraph(Ticket).add_node("ask", rag).add_edge(START, "ask").compile(InMemorySaver())
+    thread: RunnableConfig = {"configurable": {"thread_id": "one"}}
+    for question in (LONG, "And who pays for its repairs?"):
+        output = graph.invoke({"messages": [("user", question)], "priority": 1}, thread)
+        assert output["messages"][-1].text == output["answer"] != ""
 
 
 def test_the_graphs_own_stream_is_passed_on_when_asked_for(rag: AdaptiveRAG) -> None:
@@ -490,9 +502,10 @@ def test_documents_of_langchain_are_indexed_with_their_metadata(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     documents = [Document(TOWN[1], metadata={"source": "wall", "page": 3}), Document(TOWN[2])]
-    output = AdaptiveRAG.from_documents(documents, index=tmp_path / "kb").invoke(LONG)
-    # LangChain counts pages from 0, a citation from 1
-    assert (output["citations"][0]["source"], output["citations"][0]["page"]) == ("wall", 4)
+    for given in (documents, iter(documents), documents[0]):  # `lazy_load` of a loader is an iterator
+        output = AdaptiveRAG(given, index=tmp_path / "kb").invoke(LONG)
+        # LangChain counts pages from 0, a citation from 1
+        assert (output["citations"][0]["source"], output["citations"][0]["page"]) == ("wall", 4)
 
 
 def test_documents_that_cannot_be_read_are_no_ground_for_an_answer(two_folders: Path) -> None:

@@ -41,6 +41,11 @@ def test_objects_are_written_as_json_and_exceptions_raised():
         reply_to(model, "generate")
 
 
+def test_a_reply_to_a_step_that_does_not_exist_is_refused():
+    with pytest.raises(ValueError, match=r"'answer'.*'generate'"):
+        ScriptedChatModel(script={"answer": "It is 2,340 metres long [1]."})
+
+
 def test_what_is_not_in_the_script_is_answered_sensibly(town):
     for route in ROUTED_TYPES:
         rag = AdaptiveRAG(town, model=ScriptedChatModel(), route=route, **EVERY_STEP)

@@ -57,14 +57,13 @@ def compare(
     """
     from adaptive_rag.compare import name_columns
     from adaptive_rag.context import make_context
-    from adaptive_rag.context.groups import split_list
     from adaptive_rag.graph.builder import check_names
     from adaptive_rag.query.history import read_question
     from adaptive_rag.runnable import AdaptiveRAG
 
     settings = ask_options.settings()
     question = options.read_question_argument(question)
-    chosen = {"routes": split_list(routes), "recipes": split_list(recipes)}
+    chosen = {"routes": routes, "recipes": recipes}
     # Reject unusable questions and names before minutes are spent on indexing.
     read_question({"question": question})
     for column_settings in name_columns(**chosen).values():

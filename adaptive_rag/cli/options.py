@@ -161,8 +161,9 @@ def load_env_file() -> None:
     from adaptive_rag.context.trusted import risky_variables
 
     try:
-        if confirm_trust(Path(ENV_FILE), risky_variables(dotenv_values(ENV_FILE)), "sets"):
-            load_dotenv(ENV_FILE)
+        variables = dotenv_values(ENV_FILE, encoding="utf-8-sig")
+        if confirm_trust(Path(ENV_FILE), risky_variables(variables), "sets"):
+            load_dotenv(ENV_FILE, encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError, ValueError) as error:
         raise ConfigurationError(f"The file {ENV_FILE} cannot be read: {error}.") from error
 
@@ -174,12 +175,12 @@ def confirm_config_file() -> None:
     """
     if not (os.path.isfile(CONFIG_FILE) and _is_interactive()):
         return
-    from adaptive_rag.context.trusted import other_hosts
+    from adaptive_rag.context.trusted import load_toml, other_hosts
 
     hosts = list[str]()
     unreadable = OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError
-    with suppress(*unreadable), open(CONFIG_FILE, "rb") as file:
-        hosts = other_hosts(tomllib.load(file))
+    with suppress(*unreadable):
+        hosts = other_hosts(load_toml(Path(CONFIG_FILE)))
     confirm_trust(Path(CONFIG_FILE), hosts, "names other machines:")
 
 

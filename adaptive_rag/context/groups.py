@@ -143,7 +143,8 @@ class ModelSettings(Group):
     )
     temperatures: Annotated[dict[StepName, float], NoDecode, BeforeValidator(parse_pairs)] = Field(
         default_factory=dict,
-        description="Temperature of a step, as in generate=0.2. By default the model's own.",
+        description="Temperature of a step, as in generate=0.2. By default 0 for an 'openai:NAME' that takes "
+        "one, and any other model's own.",
     )
     no_context: str = Field(
         "", max_length=500, description="What a model is told about a user of whom nothing is known."

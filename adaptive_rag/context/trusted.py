@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import tomllib
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -34,13 +35,18 @@ class TrustedConfigFile(TomlConfigSettingsSource):
     """Reads a config file if it names no other machine, or if the user trusts it."""
 
     def _read_file(self, file_path: Any) -> dict[str, Any]:
-        settings = super()._read_file(file_path)
+        settings = load_toml(Path(file_path))
         if (hosts := other_hosts(settings)) and not is_trusted(Path(file_path)):
             raise ConfigurationError(
                 f"The file {str(Path(file_path).absolute())!r} names other machines ({', '.join(hosts)}), to "
                 f"which questions, passages and keys could be sent. To use it, {HOW_TO_TRUST}"
             )
         return settings
+
+
+def load_toml(file: Path) -> dict[str, Any]:
+    """Return the settings in a config file, which editors of Windows begin with a byte order mark."""
+    return tomllib.loads(file.read_text(encoding="utf-8-sig"))
 
 
 def other_hosts(settings: Mapping[str, Any]) -> list[str]:

@@ -79,7 +79,8 @@ def _source_text(source: str, documents: list[Document]) -> SourceText:
 def plain_metadata(document: Document) -> dict[str, Any]:
     """Return a document's metadata as plain data, without the names whose values only our loaders give."""
     encoded = json.dumps(document.metadata, default=_to_plain, ensure_ascii=False)
-    decoded = json.loads(without_surrogates(encoded))
+    # NaN, which pandas has for an empty cell, is no JSON.
+    decoded = json.loads(without_surrogates(encoded), parse_constant=lambda _: None)
     return {name: value for name, value in decoded.items() if name not in CHUNK_METADATA}
 
 

@@ -18,7 +18,8 @@ def read(run: Run) -> int:
 def test_settings_and_keys_are_read_and_the_environment_wins(
     run: Run, town_index: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    Path(".env").write_text(f"ADAPTIVE_RAG_INDEX={town_index}\nADAPTIVE_RAG_K=3\nTOWN_API_KEY='k-1'\n")
+    lines = f"ADAPTIVE_RAG_INDEX={town_index}\nADAPTIVE_RAG_K=3\nTOWN_API_KEY='k-1'\n"
+    Path(".env").write_text(lines, encoding="utf-8-sig")  # with a byte order mark
     monkeypatch.setenv("TOWN_API_KEY", "k-0")
     assert run("settings", "--trust").exit_code == 0
     assert (read(run), os.environ["TOWN_API_KEY"]) == (3, "k-0")

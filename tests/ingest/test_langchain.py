@@ -31,6 +31,12 @@ def test_numbers_of_numpy_stay_numbers():
     assert source.records[0].metadata == {"page": 2, "level": 0.5, "day": "2024-05-01"}
 
 
+def test_an_empty_cell_of_pandas_has_no_value():
+    metadata = {"source": "a", "level": float("nan"), "gauge": {"height": np.float64("nan"), "years": [1, 2]}}
+    [source] = from_langchain([Document("The tide rose.", metadata=metadata)])
+    assert source.records[0].metadata == {"level": None, "gauge": {"height": None, "years": [1, 2]}}
+
+
 def test_a_chunk_comes_back_from_langchain_as_it_went():
     (source,) = from_langchain([Document("The tide rose.", metadata={"source": "a.pdf", "page": 6})])
     (chunk,) = split(source)
