@@ -28,6 +28,7 @@ from adaptive_rag.text.redaction import redact
 _log = logging.getLogger(__name__)
 Thing = TypeVar("Thing")
 RETRY_AFTER_SECONDS = 30
+DISK_FULL = "The server's disk is full: nothing new can be stored."
 MEDIA_TYPE = "application/problem+json"
 # Invalid fields of a request that are listed, at most.
 MOST_ERRORS = 10
@@ -96,6 +97,12 @@ class Problem(HTTPException):
 def busy(detail: str, seconds: int, type: ProblemType = "busy") -> Problem:
     """Return a refusal (429) of what is allowed again after some seconds."""
     return Problem(429, detail, {"Retry-After": str(seconds)}, type=type)
+
+
+def unavailable(failure: str) -> Problem:
+    """Return a refusal (503) of what the server cannot store now, but may later."""
+    detail = f"{failure} Nothing stored before is lost. The server's log has the reason. Try again later."
+    return Problem(503, detail, {"Retry-After": str(RETRY_AFTER_SECONDS)})
 
 
 def not_found(kind: str) -> Problem:
@@ -185,11 +192,10 @@ def _database_problem(error: Exception) -> Problem:
     failure = "The server's database does not answer, or cannot store anything."
     code, state = getattr(cause, "sqlite_errorcode", None), getattr(cause, "sqlstate", None)
     if code == sqlite3.SQLITE_FULL or state == "53100":  # PostgreSQL's disk_full
-        failure = "The server's disk is full: nothing new can be stored."
+        failure = DISK_FULL
     elif state == "57014":  # PostgreSQL's query_canceled
         failure = "The server's database takes too long for this."
-    detail = f"{failure} Nothing stored before is lost. The server's log has the reason. Try again later."
-    return Problem(503, detail, {"Retry-After": str(RETRY_AFTER_SECONDS)})
+    return unavailable(failure)
 
 
 def explain_invalid(error: Mapping[str, Any]) -> str:
