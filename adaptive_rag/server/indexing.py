@@ -187,7 +187,8 @@ def _start_next_job(engine: Engine, folder: CollectionFolder, person: str | None
                 job.error = f"Its worker ended unexpectedly {job.attempts} times, so it was given up."
                 _end_early(db, folder, job, JobState.FAILED, "the job was given up")
             else:
-                job.state, job.started, job.attempts = JobState.RUNNING, now(), job.attempts + 1
+                job.state, job.started = JobState.RUNNING, job.started or now()
+                job.attempts += 1
                 db.commit()
                 return job.id
     return None
