@@ -283,7 +283,8 @@ class _JobTurn:
         except Cancelled:
             self._end_early(JobState.CANCELLED, None, _CANCELLED)
         except Exception as error:  # whatever it is, the job has failed, and the next job runs
-            self._end_early(JobState.FAILED, str(served_error(error)), "the job failed")
+            if _collection_exists(self._engine, self._folder.path.name):  # else its folder was deleted
+                self._end_early(JobState.FAILED, str(served_error(error)), "the job failed")
 
     def _run_job(self) -> None:
         with Session(self._engine, expire_on_commit=False) as db:
