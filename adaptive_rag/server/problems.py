@@ -7,16 +7,18 @@ import re
 import sqlite3
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from html import escape
 from http import HTTPStatus
 from typing import Any, Literal, TypeVar
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import JSONResponse, Response
+from fastapi.responses import HTMLResponse, JSONResponse, Response
 from pydantic import BaseModel, Field
 from sqlalchemy.exc import DataError, IntegrityError, OperationalError, SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as NoConnectionError
 from sqlalchemy.orm.exc import ObjectDeletedError, StaleDataError
+from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.types import Receive, Scope, Send
 
@@ -132,6 +134,16 @@ PROBLEMS: dict[int | str, dict[str, Any]] = {
 RESPONSE_FORMATS: dict[str, Callable[[ProblemDetails, dict[str, str]], Response]] = {}
 
 
+_PAGE = """<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<title>{title}</title>
+<p>{detail}</p>
+<p><a href="/">Adaptive RAG</a></p>
+"""
+
+
 class ProblemResponse(JSONResponse):
     """The response to an error, in the format that callers of the requested path expect."""
 
@@ -143,11 +155,15 @@ class ProblemResponse(JSONResponse):
         super().__init__(self._details.model_dump(), problem.status_code, self._extra_headers)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send the response in the format for the path."""
+        """Send the response in the format for the path; a browser that opens the address gets a page."""
         for prefix, to_response in RESPONSE_FORMATS.items():
             if f"{scope['path']}/".startswith(f"{prefix}/"):
                 await to_response(self._details, self._extra_headers)(scope, receive, send)
                 return
+        if "text/html" in Headers(scope=scope).get("accept", ""):
+            page = _PAGE.format(title=escape(self._details.title), detail=escape(self._details.detail))
+            await HTMLResponse(page, self.status_code, self._extra_headers)(scope, receive, send)
+            return
         await super().__call__(scope, receive, send)
 
 
