@@ -68,6 +68,12 @@ PATTERNS = {
     MODEL_NAME: "must be a model's name, which has no spaces and begins with a letter or digit",
     WEB_ADDRESS: "must begin with http:// or https://",
 }
+_PLAIN = {  # kind of pydantic's error -> what is wrong
+    "missing": "is missing",
+    "extra_forbidden": "is no field that is known here",
+    "json_invalid": "from this character on, the text is not JSON",
+    "model_attributes_type": "must be a JSON object",
+}
 _SUBJECT = re.compile(r"^(?:Input|String|List|Dictionary|Value|Data|Tuple|Set) should\b")
 
 
@@ -219,10 +225,8 @@ def explain_invalid(error: Mapping[str, Any]) -> str:
     kind, message, context = error["type"], str(error["msg"]), error.get("ctx", {})
     if kind == "string_pattern_mismatch":
         return PATTERNS.get(context["pattern"], "has a form that is not accepted")
-    if kind == "missing":
-        return "is missing"
-    if kind == "extra_forbidden":
-        return "is no field that is known here"
+    if kind in _PLAIN:
+        return _PLAIN[kind]
     if kind in ("too_short", "too_long"):  # "after validation" means nothing to the caller
         message = message.partition(" after validation")[0]
     return _SUBJECT.sub("must", message.removeprefix("Value error, "))
