@@ -100,11 +100,13 @@ def _check_database(settings: ServerSettings) -> Iterator[Finding]:
     try:
         revision, known = revision_of(engine), known_revisions()
         expected = known[0]
-        if revision == expected:
+        if revision is None:
+            yield Finding("database", "note", f"{engine.dialect.name}, empty", "The first start fills it.")
+        elif revision == expected:
             yield Finding("database", "ok", f"{engine.dialect.name}, at migration {expected}")
         else:
             problem = f"{engine.dialect.name}, at migration {revision}; this version has {expected}"
-            if revision is None or revision in known:
+            if revision in known:
                 mend = "The next start brings it up to date; make a backup first."
                 yield Finding("database", "note", problem, mend)
             else:

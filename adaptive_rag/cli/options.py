@@ -238,6 +238,19 @@ def server_settings(**named: Any) -> ServerSettings:
     return read_server_settings(**{name: value for name, value in named.items() if value is not None})
 
 
+def settings_of_server(data: Path | None) -> ServerSettings:
+    """Read the settings of a web server that has been used; a mistyped folder must not become a new server.
+
+    Raises:
+        ConfigurationError: there is no such folder, or a setting is not usable.
+    """
+    settings = server_settings(data=data)
+    if settings.database is None and not settings.data.is_dir():
+        place = str(settings.data)
+        raise ConfigurationError(f"There is no server's data in {place!r}. Name its folder with --data.")
+    return settings
+
+
 def serve_command(data: Path | None) -> str:
     """Return the command that starts the web server over a data folder that was named."""
     from adaptive_rag.index.manifest import quoted

@@ -55,11 +55,10 @@ def serve(
         server = options.server_settings(host=host, port=port, data=data)
         from adaptive_rag.server.app import build_app
         from adaptive_rag.server.process import listen, lock_data_folder, run
-        from adaptive_rag.server.requests import log_as_json
+        from adaptive_rag.server.requests import log_as_json, log_as_text
         from adaptive_rag.server.tracing import trace_to_collector
 
-        if logs:
-            log_as_json()
+        (log_as_json if logs else log_as_text)()
         stack.enter_context(lock_data_folder(server))
         place = stack.enter_context(listen(server))
         if server.trace:

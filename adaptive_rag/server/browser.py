@@ -57,6 +57,7 @@ _HEADERS = _NO_CACHE | {"Content-Security-Policy": _content_security_policy()}
 _STANDALONE = (".worker.min.mjs", ".svg", ".html")
 
 
+@router.head("/", include_in_schema=False)
 @router.get("/", include_in_schema=False)
 def show_page() -> FileResponse:
     """Send the page."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import logging
 import os
@@ -21,7 +22,7 @@ from adaptive_rag.ingest.archives import is_archive
 from adaptive_rag.ingest.conversions import how_to_convert
 from adaptive_rag.ingest.loaders import find_loader, list_kinds
 from adaptive_rag.private import make_file, make_folder
-from adaptive_rag.server.problems import Problem, not_found
+from adaptive_rag.server.problems import DISK_FULL, Problem, not_found, unavailable
 from adaptive_rag.server.tables import Document, new_id
 from adaptive_rag.text.visible import visible
 
@@ -113,7 +114,8 @@ class CollectionFolder:
         except OSError as error:
             shutil.rmtree(folder, ignore_errors=True)
             log.error("An upload could not be written: %s", error)
-            raise Problem(503, "The server cannot store documents now. Its log says why.") from error
+            is_full = error.errno == errno.ENOSPC
+            raise unavailable(DISK_FULL if is_full else "The server cannot store documents.") from error
         return StoredFile(folder, digest.hexdigest(), size)
 
     def publish(self, new_folder: Path, document: Document) -> None:

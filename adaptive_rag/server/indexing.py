@@ -187,7 +187,8 @@ def _start_next_job(engine: Engine, folder: CollectionFolder, person: str | None
                 job.error = f"Its worker ended unexpectedly {job.attempts} times, so it was given up."
                 _end_early(db, folder, job, JobState.FAILED, "the job was given up")
             else:
-                job.state, job.started, job.attempts = JobState.RUNNING, now(), job.attempts + 1
+                job.state, job.started = JobState.RUNNING, job.started or now()
+                job.attempts += 1
                 db.commit()
                 return job.id
     return None
@@ -282,7 +283,8 @@ class _JobTurn:
         except Cancelled:
             self._end_early(JobState.CANCELLED, None, _CANCELLED)
         except Exception as error:  # whatever it is, the job has failed, and the next job runs
-            self._end_early(JobState.FAILED, str(served_error(error)), "the job failed")
+            if _collection_exists(self._engine, self._folder.path.name):  # else its folder was deleted
+                self._end_early(JobState.FAILED, str(served_error(error)), "the job failed")
 
     def _run_job(self) -> None:
         with Session(self._engine, expire_on_commit=False) as db:

@@ -20,12 +20,14 @@ from adaptive_rag.server.tables import Job, JobState
 router = APIRouter(tags=["operation"])
 
 
+@router.head("/healthz", include_in_schema=False)
 @router.get("/healthz")
 async def healthz() -> dict[str, Literal["ok"]]:
     """Report that the process runs."""
     return {"status": "ok"}
 
 
+@router.head("/readyz", include_in_schema=False)
 @router.get("/readyz", responses={503: {"model": Ready}})
 async def readyz(services: ServicesDep, response: Response) -> Ready:
     """Report whether questions can be answered and documents indexed; 503 with the reason if not."""

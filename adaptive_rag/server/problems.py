@@ -7,16 +7,18 @@ import re
 import sqlite3
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from html import escape
 from http import HTTPStatus
 from typing import Any, Literal, TypeVar
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import JSONResponse, Response
+from fastapi.responses import HTMLResponse, JSONResponse, Response
 from pydantic import BaseModel, Field
 from sqlalchemy.exc import DataError, IntegrityError, OperationalError, SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as NoConnectionError
 from sqlalchemy.orm.exc import ObjectDeletedError, StaleDataError
+from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.types import Receive, Scope, Send
 
@@ -28,6 +30,7 @@ from adaptive_rag.text.redaction import redact
 _log = logging.getLogger(__name__)
 Thing = TypeVar("Thing")
 RETRY_AFTER_SECONDS = 30
+DISK_FULL = "The server's disk is full: nothing new can be stored."
 MEDIA_TYPE = "application/problem+json"
 # Invalid fields of a request that are listed, at most.
 MOST_ERRORS = 10
@@ -65,6 +68,12 @@ PATTERNS = {
     MODEL_NAME: "must be a model's name, which has no spaces and begins with a letter or digit",
     WEB_ADDRESS: "must begin with http:// or https://",
 }
+_PLAIN = {  # kind of pydantic's error -> what is wrong
+    "missing": "is missing",
+    "extra_forbidden": "is no field that is known here",
+    "json_invalid": "from this character on, the text is not JSON",
+    "model_attributes_type": "must be a JSON object",
+}
 _SUBJECT = re.compile(r"^(?:Input|String|List|Dictionary|Value|Data|Tuple|Set) should\b")
 
 
@@ -98,6 +107,12 @@ def busy(detail: str, seconds: int, type: ProblemType = "busy") -> Problem:
     return Problem(429, detail, {"Retry-After": str(seconds)}, type=type)
 
 
+def unavailable(failure: str) -> Problem:
+    """Return a refusal (503) of what the server cannot store now, but may later."""
+    detail = f"{failure} Nothing stored before is lost. The server's log has the reason. Try again later."
+    return Problem(503, detail, {"Retry-After": str(RETRY_AFTER_SECONDS)})
+
+
 def not_found(kind: str) -> Problem:
     """Return the refusal of something that does not exist or is not open to the caller: one text for both."""
     return Problem(404, f"There is no such {kind}, or it is not open to you.", type="not_found")
@@ -125,6 +140,16 @@ PROBLEMS: dict[int | str, dict[str, Any]] = {
 RESPONSE_FORMATS: dict[str, Callable[[ProblemDetails, dict[str, str]], Response]] = {}
 
 
+_PAGE = """<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<title>{title}</title>
+<p>{detail}</p>
+<p><a href="/">Adaptive RAG</a></p>
+"""
+
+
 class ProblemResponse(JSONResponse):
     """The response to an error, in the format that callers of the requested path expect."""
 
@@ -136,11 +161,15 @@ class ProblemResponse(JSONResponse):
         super().__init__(self._details.model_dump(), problem.status_code, self._extra_headers)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send the response in the format for the path."""
+        """Send the response in the format for the path; a browser that opens the address gets a page."""
         for prefix, to_response in RESPONSE_FORMATS.items():
             if f"{scope['path']}/".startswith(f"{prefix}/"):
                 await to_response(self._details, self._extra_headers)(scope, receive, send)
                 return
+        if "text/html" in Headers(scope=scope).get("accept", ""):
+            page = _PAGE.format(title=escape(self._details.title), detail=escape(self._details.detail))
+            await HTMLResponse(page, self.status_code, self._extra_headers)(scope, receive, send)
+            return
         await super().__call__(scope, receive, send)
 
 
@@ -185,11 +214,10 @@ def _database_problem(error: Exception) -> Problem:
     failure = "The server's database does not answer, or cannot store anything."
     code, state = getattr(cause, "sqlite_errorcode", None), getattr(cause, "sqlstate", None)
     if code == sqlite3.SQLITE_FULL or state == "53100":  # PostgreSQL's disk_full
-        failure = "The server's disk is full: nothing new can be stored."
+        failure = DISK_FULL
     elif state == "57014":  # PostgreSQL's query_canceled
         failure = "The server's database takes too long for this."
-    detail = f"{failure} Nothing stored before is lost. The server's log has the reason. Try again later."
-    return Problem(503, detail, {"Retry-After": str(RETRY_AFTER_SECONDS)})
+    return unavailable(failure)
 
 
 def explain_invalid(error: Mapping[str, Any]) -> str:
@@ -197,10 +225,8 @@ def explain_invalid(error: Mapping[str, Any]) -> str:
     kind, message, context = error["type"], str(error["msg"]), error.get("ctx", {})
     if kind == "string_pattern_mismatch":
         return PATTERNS.get(context["pattern"], "has a form that is not accepted")
-    if kind == "missing":
-        return "is missing"
-    if kind == "extra_forbidden":
-        return "is no field that is known here"
+    if kind in _PLAIN:
+        return _PLAIN[kind]
     if kind in ("too_short", "too_long"):  # "after validation" means nothing to the caller
         message = message.partition(" after validation")[0]
     return _SUBJECT.sub("must", message.removeprefix("Value error, "))

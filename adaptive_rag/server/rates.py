@@ -83,7 +83,10 @@ class Rates:
         if full := self._windows.hit(rates, *key):
             seconds_left, rate = full
             seconds = max(1, math.ceil(seconds_left))
-            detail = f"Too many attempts: {rate} is allowed. Try again in {_format_wait(seconds)}."
+            window = f"{rate.multiples} {rate.GRANULARITY.name}{'s' * (rate.multiples != 1)}"
+            detail = (
+                f"Too many attempts: at most {rate.amount} in {window}. Try again in {_format_wait(seconds)}."
+            )
             raise busy(detail, seconds, "too_often")
 
 

@@ -92,6 +92,11 @@ def _add_request_id(record: logging.LogRecord) -> bool:
     return True
 
 
+def log_as_text() -> None:
+    """Set up logging of warnings and errors to standard error; without it those of this package are lost."""
+    logging.basicConfig(format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+
+
 def log_as_json(stream: TextIO | None = None) -> None:
     """Set up logging as one JSON object per line, by default to standard error."""
     from pythonjsonlogger.json import JsonFormatter

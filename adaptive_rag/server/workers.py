@@ -20,6 +20,7 @@ from adaptive_rag.server.database import open_database
 from adaptive_rag.server.indexing import IndexingSettings, run_waiting_jobs
 from adaptive_rag.server.pairing import pair
 from adaptive_rag.server.problems import database_error_types
+from adaptive_rag.server.requests import log_as_text
 from adaptive_rag.server.settings import ServerSettings
 from adaptive_rag.text.redaction import redact
 
@@ -36,6 +37,7 @@ _STALE_SECONDS = 24 * 3600.0
 
 def work(settings: ServerSettings, indexing_settings: IndexingSettings) -> None:
     """Run jobs until SIGTERM or Ctrl-C; then queue the running job again."""
+    log_as_text()
     engine, stop = open_database(settings), threading.Event()
     pair(settings, engine)
 

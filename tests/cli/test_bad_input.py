@@ -57,6 +57,12 @@ def test_a_choice_that_does_not_exist_is_told_the_others(run: Run) -> None:
     assert "'--role': 'wizard' is not one of reader, writer, admin." in message
 
 
+@pytest.mark.parametrize("command", [("users", "list"), ("users", "token", "ada"), ("move-aside",)])
+def test_a_mistyped_data_folder_becomes_no_new_server(run: Run, command: tuple[str, ...]) -> None:
+    assert "There is no server's data in 'typo'." in complaint(run, *command, "--data", "typo")
+    assert not Path("typo").exists()
+
+
 @pytest.mark.parametrize("command", [("ask", LONG), ("search", LONG), ("compare", LONG), ("info",)])
 def test_without_an_index_the_command_that_makes_one_is_named(run: Run, command: tuple[str, ...]) -> None:
     message = complaint(run, *command)

@@ -37,6 +37,12 @@ def test_before_the_first_start_nothing_is_wrong_and_nothing_is_made(run: Run, d
     assert not data.exists()
 
 
+def test_an_empty_database_is_not_an_old_one(run: Run, data: Path) -> None:
+    data.mkdir()
+    (data / "server.sqlite").touch()
+    assert findings(run)["database"] == ("note", "sqlite, empty The first start fills it.")
+
+
 def test_a_name_of_a_folder_that_no_disk_takes_is_no_folder(run: Run) -> None:
     assert run("doctor", "--server", "--data", "x" * 300).exit_code == 0
 

@@ -74,6 +74,9 @@ def test_every_pattern_of_a_field_is_explained_in_words(fresh: TestClient) -> No
     for body, said in (({"question": " "}, "question: must not be empty."), ({}, "question: is missing.")):
         refused = fresh.post(f"{URL}/none/ask", json=body).json()
         assert said in refused["detail"] and "should" not in refused["detail"]
+    for content, said in (("[]", "body: must be a JSON object."), ("{", "1: from this character on")):
+        headers = {"Content-Type": "application/json"}
+        assert said in fresh.post(f"{URL}/none/ask", content=content, headers=headers).json()["detail"]
 
 
 def test_a_collection_whose_conversations_stay_is_whole_until_it_is_deleted_again(

@@ -166,9 +166,11 @@ def test_many_files_of_one_upload_are_indexed_in_turns(serve: Serve, monkeypatch
             work(client)
         shown = ada.get(f"/api/v1/collections/shared/jobs/{job}").json()
         assert (shown["state"], shown["done"], shown["total"]) == ("running", 3, 10)
+        started = shown["started"]
         work(client)  # as who takes it up again
         shown = ada.get(f"/api/v1/collections/shared/jobs/{job}").json()
         assert (shown["state"], shown["done"], shown["total"], shown["attempts"]) == ("done", 8, 8, 1)
+        assert shown["started"] == started
         assert sorted(problem["document"] for problem in shown["problems"]) == ["bad.pdf", "no.pdf"]
         listed = client_items(ada, "/api/v1/collections/shared/documents")
         states = {row["name"]: (row["state"], row["chunks"]) for row in listed}

@@ -122,6 +122,21 @@ def test_a_job_is_cancelled_before_and_while_it_runs(
     assert states == ["failed", "indexed"]  # what was complete when the second was cancelled stays
 
 
+def test_a_collection_that_is_deleted_while_its_job_runs_is_no_fault(
+    client: TestClient, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def delete_it(run: Any, progress: Progress) -> None:
+        client.delete(URL)
+        real(run, progress)
+
+    upload(client, {"ferry.md": FERRY})
+    real = indexing._JobTurn._report_progress
+    monkeypatch.setattr(indexing._JobTurn, "_report_progress", delete_it)
+    work(client)
+    assert client.get(URL).status_code == 404
+    assert not caplog.records
+
+
 def test_a_list_says_which_documents_a_job_is_reading(
     client: TestClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:

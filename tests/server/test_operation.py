@@ -27,6 +27,11 @@ def test_a_server_says_that_it_runs_and_is_ready(fresh: TestClient) -> None:
     }  # fmt: skip
 
 
+@pytest.mark.parametrize("path", ["/", "/healthz", "/readyz"])
+def test_monitors_may_ask_by_head(fresh: TestClient, path: str) -> None:
+    assert fresh.head(path).status_code == 200
+
+
 def test_a_full_disk_is_not_ready(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(readiness, "LEAST_FREE_MEGABYTES", 2**40)
     with serve() as client:

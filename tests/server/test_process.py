@@ -62,6 +62,7 @@ def test_sigterm_ends_a_stream_with_a_problem_and_hands_jobs_back(
     start: Start, silent_model: ChatServer, tmp_path: Path, workers: int
 ) -> None:
     given = {"ADAPTIVE_RAG_SERVER__STOP_SECONDS": "0.5", "ADAPTIVE_RAG_SERVER__WORKERS": str(workers)}
+    (tmp_path / "data" / "collections" / "of another server").mkdir()
     process, url = start(**environment_of(silent_model), **given)
     long = " ".join(f"The mark number {at} stands at {at} metres.\n\n" for at in range(6_000))
     files = [("files", ("long.md", long))]
@@ -82,6 +83,7 @@ def test_sigterm_ends_a_stream_with_a_problem_and_hands_jobs_back(
         wait_for(lambda: "a second Ctrl-C quits at once" in log.read_text(), "it says that it stops", 5)
         lines = [line for line in events if line]
         assert "event: end" not in list(followed.iter_lines())
+    assert "belong to no collection" in log.read_text()
     assert lines[-2] == "event: problem"
     problem = json.loads(lines[-1].removeprefix("data: "))
     assert problem["status"] == 503

@@ -21,7 +21,7 @@ def test_one_caller_asks_too_often_and_another_is_answered(serve: Serve) -> None
         assert [ada.post(URL, json=QUESTION).status_code for _ in range(3)] == [409, 409, 429]
         refused = ada.post(URL, json=QUESTION)
         assert 1 <= int(refused.headers["Retry-After"]) <= 3600
-        assert "2 per 1 hour" in refused.json()["detail"]
+        assert "2 in 1 hour" in refused.json()["detail"]
         assert bob.post(URL, json=QUESTION).status_code == 409
 
 
@@ -38,10 +38,8 @@ def test_several_limits_hold_together_and_the_one_that_is_waited_for_longest_is_
             told.append((answer.status_code, answer.json()["detail"]))
     assert [status for status, _ in told] == [409, 409, 429, 429, 409, 429, 409]
     # What was refused counts against no limit.
-    assert re.fullmatch(
-        r"Too many attempts: 2 per 1 minute is allowed. Try again in \d+ seconds\.", told[2][1]
-    )
-    assert told[5][1] == "Too many attempts: 3 per 1 day is allowed. Try again in 24 hours."
+    assert re.fullmatch(r"Too many attempts: at most 2 in 1 minute\. Try again in \d+ seconds\.", told[2][1])
+    assert told[5][1] == "Too many attempts: at most 3 in 1 day. Try again in 24 hours."
 
 
 def test_guesses_are_bounded_by_name_and_by_address() -> None:
@@ -64,7 +62,7 @@ def test_guesses_that_are_checked_at_once_are_counted_before() -> None:
     for number in range(100):
         counts.count_wrong_password(f"10.0.{number}.1", "ada")
     counts.count_password("192.0.2.1", "ada", lambda: False)  # and its password is being checked
-    with pytest.raises(Problem, match="1 per 1 hour"):
+    with pytest.raises(Problem, match="1 in 1 hour"):
         counts.count_password("192.0.2.1", "ada", lambda: False)
     counts.count_password("192.0.2.1", "ada", lambda: True)
 

@@ -32,7 +32,7 @@ from adaptive_rag.server.api.documents import FILE_CHANGES, Accepted, queue_docu
 from adaptive_rag.server.api.forms import Form
 from adaptive_rag.server.calls import ReadCall, WriteCall, authenticate, count
 from adaptive_rag.server.folders import LONGEST_NAME, StoredFile, normalize_name, version_of
-from adaptive_rag.server.problems import WEB_ADDRESS, Problem
+from adaptive_rag.server.problems import WEB_ADDRESS, Problem, unavailable
 from adaptive_rag.server.roles import Action
 from adaptive_rag.server.tables import Document, Upload, new_id, now
 
@@ -165,7 +165,7 @@ async def _read_form(request: Request, max_bytes: int, store: SpooledTemporaryFi
         raise Problem(400, "The upload was interrupted. Nothing of it was stored.") from None
     except OSError as error:  # the folder of temporary files is full
         _log.error("An upload could not be received: %s", error)
-        raise Problem(503, "The server has no room for this upload now. Try again later.") from error
+        raise unavailable("The server has no room for this upload.") from error
 
 
 @router.get("/uploadable")
