@@ -98,7 +98,7 @@ _MOST = {
 _LEAST = {
     "smallest": "large", "lowest": "high", "shortest": "long", "lightest": "heavy", "slowest": "fast",
     "narrowest": "wide", "cheapest": "expensive", "minimum": "", "least": "", "fewest": "",
-    "earliest": "when", "oldest": "when", "first": "when",
+    "earliest": "when", "oldest": "when", "first": "when", "youngest": "old",
 }  # fmt: skip
 _SUPERLATIVES = {**_MOST, **_LEAST}
 # "List the members with city and paid" names columns to show, "in Rome or paid" one of two conditions.
@@ -118,7 +118,9 @@ _FOR_ROWS = frozenset(
     )
 )
 # Words to ask with that are not the name of what is asked for, unlike "part" of "the cheapest part".
-_ASKING = frozenset(map(stem, ASKING_WORDS)) - set("part section typ method rol reason kind".split())
+_ASKING = frozenset(map(stem, ASKING_WORDS)) - set(
+    map(stem, "part section type method role reason kind".split())
+)
 # "second", "three", "2", beside a superlative
 _PLACE = (
     r"(?:next|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth|"
@@ -208,6 +210,8 @@ def read_table_question(question: str, kind: str, measure: str, table: WholeTabl
     table = table if kind in ("count", "list") else without_all
     question_terms = {*terms(question), *find_letters(question)}
     asked = question_terms - (_ASKING - set(terms(table.topic)))
+    if "oldest" in words(question) and _compares_ages(asked, table):
+        kind, measure = "most", "old"
     flags = kind != "count" and not (kind == "list" and _SHOWS_COLUMNS.search(question.lower()))
     found = find_conditions(question, question_terms - row_terms, table, flags)
     if found is None or found.terms.intersection(map(stem, _SUPERLATIVES)):
@@ -254,6 +258,14 @@ def read_table_question(question: str, kind: str, measure: str, table: WholeTabl
     more = [name for name in table.columns if asked.intersection(terms(name)).difference(terms(column))]
     is_counted = kind == "count" and column not in found.cells and _names_counted(question, column)
     return TableQuestion(kind, table, column, rows, readable(condition), more, _fit(asked, table), is_counted)
+
+
+def _compares_ages(asked: set[str], table: WholeTable) -> bool:
+    """Return whether the oldest row has the highest age rather than the earliest date."""
+    dated = [name for name in table.columns if column_dates(table.rows, name)]
+    return any(stem("age") in terms(name) for name in table.columns) and not any(
+        asked.intersection(terms(name)) for name in dated
+    )
 
 
 def _fit(asked: set[str], table: WholeTable) -> tuple[int, ...]:
@@ -441,8 +453,7 @@ def _find_column(
     if kind == "sum":
         comparable = [name for name in comparable if "%" not in f"{name} {rows[0].value(name)}"]
     if measure == "when":
-        # Version 1.10 is later than 1.9.
-        comparable = [name for name in comparable if all(map(_is_whole, column_numbers(rows, name).values()))]
+        comparable = [name for name in comparable if _is_of_times(name, first, rows)]
     measures = [stem(name) for name in _measures(question, measure)]
     # The measures are in order of preference: "price" before "cost".
     preferred = next((name for name in measures if any(name in terms(column) for column in comparable)), None)
@@ -452,7 +463,7 @@ def _find_column(
     candidates = [name for name in measured if shared[name]] or measured
     if not candidates and (measure not in _MEASURES or measure in _GENERAL):
         candidates = [name for name in comparable if shared[name]]
-        if not candidates and not measures:
+        if not candidates and not measures and {first}.issuperset(named):
             candidates = [name for name in comparable if column_numbers(rows, name)]
     if kind == "sum":
         candidates = [name for name in candidates if not _OF_ONE_UNIT.search(name)]
@@ -460,8 +471,10 @@ def _find_column(
     return best[0] if len(best) == 1 else None
 
 
-def _is_whole(number: Decimal) -> bool:
-    return number == number.to_integral_value()
+def _is_of_times(column: str, first: str, rows: Sequence[NamedRow]) -> bool:
+    """Return whether a column has dates, years or numbers of versions, of which 1.10 is later than 1.9."""
+    numbers = column_numbers(rows, column).values()  # none of dates
+    return all(n == int(n) if column == first else _YEAR.fullmatch(str(n)) for n in numbers)
 
 
 def _is_of_money(column: str, rows: Sequence[NamedRow]) -> bool:

@@ -200,6 +200,7 @@ DOCUMENTS = {
     "staff": {
         "staff.csv": "Member,Last name,Phone,Start date\nAda,Roil,5551,2021-03-01\nBo,Lund,,2022-04-01\n"
     },
+    "people": {"staff.csv": "Name,Age,Start date\nAda,29,2021-05-03\nBo,57,2003-01-15\nCy,35,2019-02-11\n"},
     "stock": {"stock.csv": "Item,Price\nPump,£90\nBell,£4\nLamp,£12\nMedian,£12\nAverage,£35.33\n"},
 }
 CRATES = {
@@ -464,6 +465,14 @@ def test_rows_are_named_in_words_and_of_many_columns_what_was_asked_is_shown(tmp
         ("dated", "most expensive repair", ": 2023-02-14: work boiler, firm Pavo, cost 42"),
         # a row that its key names needs no other condition
         ("pumps", "how many pumps P-2 are in stock", "with part P-2:\n- Pump for oil"),
+        # the oldest has the highest age, unless a date is asked for; its other numbers do not say when
+        ("people", "who has the oldest age", "highest “age”: Bo"),
+        ("people", "who is the youngest of the staff", "lowest “age”: Ada"),
+        ("people", "which staff has the oldest start date", "earliest “start date”: Bo"),
+        ("counted", "which city has the oldest visitors", None),
+        # no other column stands in for one that cannot be added up
+        ("counted", "what is the average role", None),
+        ("counted", "how many roles are there", "2 different values of “role”"),
         # a cell may be spelt like a part of a column's name
         ("tickets", "how many open tickets are there", "2 of the 7 rows"),
     ],
