@@ -187,8 +187,11 @@ def _select_dates(
     """Select the rows of the years and months that a question names; None where it is unclear which."""
     lower = question.lower()
     in_table = words(" ".join([*table.columns, table.topic]))
+    # not "March" of the cell "March 2023"
     months = [
-        month for match in _MONTH.finditer(lower) if (month := match["one"] or match["two"]) not in in_table
+        month
+        for match in _MONTH.finditer(lower)
+        if (month := match["one"] or match["two"]) not in in_table and stem(month) not in asked - unknown
     ]
     years = sorted(filter(_YEAR.fullmatch, unknown))
     if not months and not years:

@@ -201,6 +201,12 @@ DOCUMENTS = {
         "staff.csv": "Member,Last name,Phone,Start date\nAda,Roil,5551,2021-03-01\nBo,Lund,,2022-04-01\n"
     },
     "people": {"staff.csv": "Name,Age,Start date\nAda,29,2021-05-03\nBo,57,2003-01-15\nCy,35,2019-02-11\n"},
+    "forms": {
+        "tools.csv": "Tool;Price;Weight (kg);Bought;Checked;Built\n"
+        "Mill;1.249,00 €;0,125;03/04/2023;03/04/2026;May 2022\n"
+        "Saw;39,90 €;1,3;17/11/2021;05/03/2026;March 2023\nAwl;14,45 €;0,2;05/06/2022;;June 2023\n"
+    },
+    "orders": {"orders.csv": "Order,Total\n101,£5\n102,£7\n"},
     "stock": {"stock.csv": "Item,Price\nPump,£90\nBell,£4\nLamp,£12\nMedian,£12\nAverage,£35.33\n"},
 }
 CRATES = {
@@ -473,6 +479,15 @@ def test_rows_are_named_in_words_and_of_many_columns_what_was_asked_is_shown(tmp
         # no other column stands in for one that cannot be added up
         ("counted", "what is the average role", None),
         ("counted", "how many roles are there", "2 different values of “role”"),
+        # numbers with a decimal comma, and dates in other forms, where the column shows which
+        ("forms", "what is the average price", "is 434,45 €: Mill 1.249,00 €, Saw 39,90 €, Awl 14,45 €"),
+        ("forms", "which tool has the highest weight", "Saw: weight 1,3 kg"),
+        ("forms", "which tool was bought first", "earliest “bought”: Saw"),
+        ("forms", "which tool was checked last", None),  # in March or in April?
+        ("forms", "which tools were built in March 2023", "with built March 2023:\n- Saw"),
+        ("forms", "which tool was built first", "earliest “built”: Mill"),
+        # the numbers of orders are not added up
+        ("orders", "what is the total of all orders", "“total” adds up to £12 over"),
         # a cell may be spelt like a part of a column's name
         ("tickets", "how many open tickets are there", "2 of the 7 rows"),
     ],
