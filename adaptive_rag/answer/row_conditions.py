@@ -153,6 +153,14 @@ def find_letters(text: str) -> set[str]:
     return {one.lower() for one in letters if one not in STOP_WORDS and one != "I"}
 
 
+def find_capitals(question: str, table: WholeTable) -> set[str]:
+    """Return the cells in capitals that a question has and that are spelt like stop words: "it" of "IT"."""
+    if question.isupper():
+        return set()
+    capitals = {word.lower() for word in re.findall(r"\b[A-Z]{2,}\b", question)} & STOP_WORDS
+    return {word for word in capitals for row in table.rows if word.upper() in dict(row.cells).values()}
+
+
 def _terms_of(cell: str) -> frozenset[str]:
     """Return a cell's terms, with "not" and single letters, or its words if they are all stop words."""
     own = {*terms(cell), *find_letters(cell), *_NEGATION.findall(cell.lower())}
@@ -172,7 +180,8 @@ def _words_after(column: str, question: str) -> set[str]:
 
 def _names_stop_word(question: str, table: WholeTable, named: set[str]) -> bool:
     """Return whether a question has a cell that consists of stop words, other than "all"."""
-    stop_cells = {cell for row in table.rows for _, cell in row.cells if words(cell) and not terms(cell)}
+    cells = {cell for row in table.rows for _, cell in row.cells}
+    stop_cells = {cell for cell in cells if words(cell) and not terms(cell)}
     return any(
         cell.lower() != "all"
         and not named & set(words(cell))

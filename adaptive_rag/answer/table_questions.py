@@ -14,7 +14,7 @@ from itertools import takewhile
 from statistics import median
 
 from adaptive_rag.answer.quotes import readable
-from adaptive_rag.answer.row_conditions import RowConditions, find_conditions, find_letters
+from adaptive_rag.answer.row_conditions import RowConditions, find_capitals, find_conditions, find_letters
 from adaptive_rag.answer.rows import with_unit
 from adaptive_rag.answer.validity import is_retired
 from adaptive_rag.answer.whole_tables import (
@@ -208,7 +208,7 @@ def read_table_question(question: str, kind: str, measure: str, table: WholeTabl
     table = _select_section(question, table)
     without_all, row_terms = _leave_out_row_of_all(table)
     table = table if kind in ("count", "list") else without_all
-    question_terms = {*terms(question), *find_letters(question)}
+    question_terms = {*terms(question), *find_letters(question), *find_capitals(question, table)}
     asked = question_terms - (_ASKING - set(terms(table.topic)))
     if "oldest" in words(question) and _compares_ages(asked, table):
         kind, measure = "most", "old"

@@ -200,7 +200,10 @@ DOCUMENTS = {
     "staff": {
         "staff.csv": "Member,Last name,Phone,Start date\nAda,Roil,5551,2021-03-01\nBo,Lund,,2022-04-01\n"
     },
-    "people": {"staff.csv": "Name,Age,Start date\nAda,29,2021-05-03\nBo,57,2003-01-15\nCy,35,2019-02-11\n"},
+    "people": {
+        "staff.csv": "Name,Age,Start date,Team\nAda,29,2021-05-03,IT\nBo,57,2003-01-15,Sales\n"
+        "Cy,35,2019-02-11,IT\n"
+    },
     "forms": {
         "tools.csv": "Tool;Price;Weight (kg);Bought;Checked;Built\n"
         "Mill;1.249,00 €;0,125;03/04/2023;03/04/2026;May 2022\n"
@@ -479,6 +482,10 @@ def test_rows_are_named_in_words_and_of_many_columns_what_was_asked_is_shown(tmp
         # no other column stands in for one that cannot be added up
         ("counted", "what is the average role", None),
         ("counted", "how many roles are there", "2 different values of “role”"),
+        # a cell in capitals is no stop word
+        ("people", "how many people work in IT", "2 of the 3 rows of staff.csv have team IT: Ada, Cy"),
+        ("people", "how many people is it", None),
+        ("people", "list ALL staff", "The 3 rows of staff.csv"),
         # numbers with a decimal comma, and dates in other forms, where the column shows which
         ("forms", "what is the average price", "is 434,45 €: Mill 1.249,00 €, Saw 39,90 €, Awl 14,45 €"),
         ("forms", "which tool has the highest weight", "Saw: weight 1,3 kg"),
