@@ -14,7 +14,13 @@ from itertools import takewhile
 from statistics import median
 
 from adaptive_rag.answer.quotes import readable
-from adaptive_rag.answer.row_conditions import RowConditions, find_capitals, find_conditions, find_letters
+from adaptive_rag.answer.row_conditions import (
+    NOT,
+    RowConditions,
+    find_capitals,
+    find_conditions,
+    find_letters,
+)
 from adaptive_rag.answer.rows import with_unit
 from adaptive_rag.answer.validity import is_retired
 from adaptive_rag.answer.whole_tables import (
@@ -126,8 +132,8 @@ _PLACE = (
     r"(?:next|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth|"
     rf"{'|'.join(NUMBER_NAMES)}|\d{{1,2}}(?:st|nd|rd|th)?)"
 )
-# "not paid", "over 100", "before 2020", "in May" and "whether it is paid" ask for other rows than those with
-# the named cell; "the second cheapest" and "the last three" for others than the first in order.
+# "but not paid", "over 100", "before 2020", "in May" and "whether it is paid" ask for other rows than those
+# with the named cell; "the second cheapest" and "the last three" for others than the first in order.
 _OTHER_ROWS = re.compile(
     r"\b(?:not|cannot|no|nor|never|neither|without|except|but|than|over(?! all\b)|under|above|below|between|"
     r"before|after|since|until|whether|out of|"
@@ -178,8 +184,8 @@ class TableQuestion:
 
 
 def asks_for_other_rows(question: str) -> bool:
-    """Return whether a question asks for other rows than those with the cells it names: "not paid"."""
-    return bool(_OTHER_ROWS.search(question))
+    """Return whether a question asks for other rows than those with or without the cells that it names."""
+    return bool(_OTHER_ROWS.search(NOT.sub("", question, count=1)))
 
 
 def question_kind(question: str) -> tuple[str | None, str]:
@@ -208,11 +214,17 @@ def read_table_question(question: str, kind: str, measure: str, table: WholeTabl
     table = _select_section(question, table)
     without_all, row_terms = _leave_out_row_of_all(table)
     table = table if kind in ("count", "list") else without_all
-    question_terms = {*terms(question), *find_letters(question), *find_capitals(question, table)}
+    question_terms = {
+        *terms(NOT.sub("", question, count=1)),
+        *find_letters(question),
+        *find_capitals(question, table),
+    }
     asked = question_terms - (_ASKING - set(terms(table.topic)))
     if "oldest" in words(question) and _compares_ages(asked, table):
         kind, measure = "most", "old"
-    flags = kind != "count" and not (kind == "list" and _SHOWS_COLUMNS.search(question.lower()))
+    shows_columns = kind == "list" and _SHOWS_COLUMNS.search(question.lower())
+    # "How many have paid?" does not count the rows.
+    flags = not shows_columns and (kind != "count" or bool(_counted_words(question)))
     found = find_conditions(question, question_terms - row_terms, table, flags)
     if found is None or found.terms.intersection(map(stem, _SUPERLATIVES)):
         return None
