@@ -14,7 +14,7 @@ from textwrap import shorten
 from typing import NamedTuple
 
 from adaptive_rag.answer.quotes import readable
-from adaptive_rag.answer.rows import Cell
+from adaptive_rag.answer.rows import Cell, name_serial
 from adaptive_rag.answer.units import read_units
 from adaptive_rag.answer.validity import is_retired
 from adaptive_rag.deadline import in_time
@@ -122,8 +122,9 @@ class WholeTable:
         return self.columns[0]
 
     def name_of(self, row: NamedRow) -> str:
-        """Return the name of a row."""
-        return row.value(self.name_column) or row.first_value
+        """Return the name of a row; "3" in the column "Plot" becomes "Plot 3"."""
+        name = row.value(self.name_column)
+        return name_serial(self.name_column, name) if name else row.first_value
 
     @cached_property
     def name_columns(self) -> list[str]:

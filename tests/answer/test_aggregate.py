@@ -209,6 +209,7 @@ DOCUMENTS = {
         "Mill;1.249,00 €;0,125;03/04/2023;03/04/2026;May 2022\n"
         "Saw;39,90 €;1,3;17/11/2021;05/03/2026;March 2023\nAwl;14,45 €;0,2;05/06/2022;;June 2023\n"
     },
+    "plots": {"plots.csv": "Plot,Rent,Paid\n1,£5,yes\n2,£7,no\n3,£9,yes\n"},
     "orders": {"orders.csv": "Order,Total\n101,£5\n102,£7\n"},
     "stock": {"stock.csv": "Item,Price\nPump,£90\nBell,£4\nLamp,£12\nMedian,£12\nAverage,£35.33\n"},
 }
@@ -497,6 +498,9 @@ def test_rows_are_named_in_words_and_of_many_columns_what_was_asked_is_shown(tmp
         ),
         ("repairs", "which repairs were not in 2023?", None),
         ("counted", "how many nurses are not in Rome?", None),
+        # a number alone does not say what it names
+        ("plots", "how many plots are paid?", "have paid yes: Plot 1, Plot 3"),
+        ("plots", "which plot has the highest rent?", ": Plot 3: rent £9"),
         # numbers with a decimal comma, and dates in other forms, where the column shows which
         ("forms", "what is the average price", "is 434,45 €: Mill 1.249,00 €, Saw 39,90 €, Awl 14,45 €"),
         ("forms", "which tool has the highest weight", "Saw: weight 1,3 kg"),
