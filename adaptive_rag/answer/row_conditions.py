@@ -32,8 +32,8 @@ _DAY = re.compile(
 )
 # "all A parcels", "plan B"; not "x-ray"
 _LETTER = re.compile(r"(?<=\s)[^\W\d_](?=[\s?.!,]|$)")
-# "Pump, large" and "Accidents with absence" are a pump and accidents.
-_AFTER_HEAD = re.compile(r"[,;(]| (?:with|without|of|for|from|in|at|on|by|to) ")
+# "Pump, large", "Accidents with absence" and "Laptop 14" are a pump, accidents and a laptop.
+_AFTER_HEAD = re.compile(r"[,;(]| (?:with|without|of|for|from|in|at|on|by|to) | (?=\d)")
 # not "House No. 5"
 _NEGATION = re.compile(r"\b(?:without|not|no(?!\.| ?\d))\b")
 # "Which courses are not full?" asks for the rows without what is named after it.

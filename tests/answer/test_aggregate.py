@@ -209,6 +209,7 @@ DOCUMENTS = {
         "Mill;1.249,00 €;0,125;03/04/2023;03/04/2026;May 2022\n"
         "Saw;39,90 €;1,3;17/11/2021;05/03/2026;March 2023\nAwl;14,45 €;0,2;05/06/2022;;June 2023\n"
     },
+    "laptops": {"stock.csv": "Asset,Model,Price\nA-1,Laptop 14,£90\nA-2,Laptop 16,£70\nA-3,Phone 8,£95\n"},
     "plots": {"plots.csv": "Plot,Rent,Paid\n1,£5,yes\n2,£7,no\n3,£9,yes\n"},
     "orders": {"orders.csv": "Order,Total\n101,£5\n102,£7\n"},
     "stock": {"stock.csv": "Item,Price\nPump,£90\nBell,£4\nLamp,£12\nMedian,£12\nAverage,£35.33\n"},
@@ -454,6 +455,11 @@ def test_rows_are_named_in_words_and_of_many_columns_what_was_asked_is_shown(tmp
         ("libraries", "total staff of the night shift", "adds up to 1 over the one row"),
         # what names have before "with" is their kind
         ("libraries", "how many accidents were there in total", "“total” adds up to 22 over the 2 rows"),
+        (
+            "laptops",
+            "what is the most expensive laptop",
+            "Of the 2 rows of stock.csv with model Laptop 14 or",
+        ),
         # one row has nothing to be compared with
         ("libraries", "which early shift has the most staff", None),
         # letters name rows, columns hold items, and sheets that are no longer valid do not count
