@@ -269,7 +269,11 @@ def read_table_question(question: str, kind: str, measure: str, table: WholeTabl
     condition = found.text or column * (is_inside or (is_filled and len(rows) < len(found.rows)))
     more = [name for name in table.columns if asked.intersection(terms(name)).difference(terms(column))]
     is_counted = kind == "count" and column not in found.cells and _names_counted(question, column)
-    return TableQuestion(kind, table, column, rows, readable(condition), more, _fit(asked, table), is_counted)
+    # A column of prices answers for the cheapest product better than one of the totals of orders.
+    measures = [stem(name) for name in _measures(question, measure)]
+    rank = next((i for i, name in enumerate(measures) if name in terms(column)), len(measures))
+    fit = (*_fit(asked, table), -rank)
+    return TableQuestion(kind, table, column, rows, readable(condition), more, fit, is_counted)
 
 
 def _compares_ages(asked: set[str], table: WholeTable) -> bool:
@@ -298,7 +302,7 @@ def _read_stock_question(asked: set[str], found: RowConditions, table: WholeTabl
     numbers = [name for name in table.columns if name not in found.cells and column_numbers(found.rows, name)]
     if not others or not others <= set(terms(table.topic)) or not numbers:
         return None
-    fit = _fit(asked, table)
+    fit = (*_fit(asked, table), 0)
     return TableQuestion("list", table, table.columns[0], found.rows, readable(found.text), numbers, fit)
 
 

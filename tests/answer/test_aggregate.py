@@ -210,6 +210,10 @@ DOCUMENTS = {
         "Saw;39,90 €;1,3;17/11/2021;05/03/2026;March 2023\nAwl;14,45 €;0,2;05/06/2022;;June 2023\n"
     },
     "laptops": {"stock.csv": "Asset,Model,Price\nA-1,Laptop 14,£90\nA-2,Laptop 16,£70\nA-3,Phone 8,£95\n"},
+    "sold": {
+        "orders.csv": "No,Product,Total\n1,Tent,£20\n2,Stove,£50\n",
+        "goods.csv": "Code,Product,Price\nA,Tent,£20\nB,Mats,£7\n",
+    },
     "plots": {"plots.csv": "Plot,Rent,Paid\n1,£5,yes\n2,£7,no\n3,£9,yes\n"},
     "orders": {"orders.csv": "Order,Total\n101,£5\n102,£7\n"},
     "stock": {"stock.csv": "Item,Price\nPump,£90\nBell,£4\nLamp,£12\nMedian,£12\nAverage,£35.33\n"},
@@ -459,6 +463,11 @@ def test_rows_are_named_in_words_and_of_many_columns_what_was_asked_is_shown(tmp
             "laptops",
             "what is the most expensive laptop",
             "Of the 2 rows of stock.csv with model Laptop 14 or",
+        ),
+        (
+            "sold",
+            "what is the cheapest product",
+            "Of the 2 rows of goods.csv, this has the lowest “price”: Mat",
         ),
         # one row has nothing to be compared with
         ("libraries", "which early shift has the most staff", None),
