@@ -22,6 +22,7 @@ from adaptive_rag.answer.whole_tables import (
     column_numbers,
     rows_of,
     without_retired,
+    write_number,
 )
 from adaptive_rag.source import ChoosesSources, ChunkSource, ListsChunks
 from adaptive_rag.state import Candidate, Phrase
@@ -100,9 +101,10 @@ def _calculate(asked: TableQuestion) -> _Result | None:
         return None
     number = calculate(list(values.values()))
     rows = [asked.rows[i] for i in values]
-    example = NUMBER.fullmatch(rows[0].value(asked.column))
-    assert example is not None  # `column_numbers` matched it
-    written = f"{example['before'].strip('+-−')}{number:,}{example.string[example.end('number') :]}"
+    examples = [match for row in rows if (match := NUMBER.fullmatch(row.value(asked.column)))]
+    figure = write_number(number, (match["number"] for match in examples))
+    example = examples[0]
+    written = f"{example['before'].strip('+-−')}{figure}{example.string[example.end('number') :]}"
     column, figure = with_unit(asked.column, written)
     cells = [(row, with_unit(asked.column, row.value(asked.column))[1]) for row in rows]
     named = [(row, f"{asked.table.name_of(row)} {cell}") for row, cell in cells]

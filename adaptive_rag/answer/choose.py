@@ -157,8 +157,7 @@ def _quote_around(
 ) -> range:
     """Return the indices of a quote: the best sentence, what it needs to be understood, what follows it."""
     first, end = best, _list_end(sentences, best)
-    # Of a numbered list, a step needs the others.
-    if extent == "paragraph" or sentences[best].list_mark[:1].isdigit():
+    if extent == "paragraph" or _is_step(sentences, best):
         first, end = _paragraph(sentences, scores, best, longest)
     # "This version was valid until 2023."
     if end < len(sentences) and sentences[end].continues(sentences[end - 1]) and cancels(sentences[end].text):
@@ -167,6 +166,20 @@ def _quote_around(
     if longest == LONGEST_SPEECH:  # what another speaker said before is not part of a speech
         needed = max([needed, *(i + 1 for i in range(needed, first) if scores[i] == -np.inf)])
     return range(needed, end)
+
+
+def _is_step(sentences: Sequence[AnswerSentence], index: int) -> bool:
+    """Return whether a sentence is a step, which needs the others, and not one of numbered rules.
+
+    It is the whole item of a numbered list. Where this item or the one before has several sentences, they
+    are rules.
+    """
+    if not sentences[index].list_mark[:1].isdigit():
+        return False
+    before = index > 0 and sentences[index].continues(sentences[index - 1]) and sentences[index - 1]
+    after = index + 1 < len(sentences) and sentences[index + 1]
+    follows_clause = before and not (before.is_list_item or before.is_lead_in)
+    return not follows_clause and not (after and after.continues(sentences[index]) and not after.is_list_item)
 
 
 def _paragraph(

@@ -77,9 +77,10 @@ def foreign_numbers(claim: Sequence[Token], evidence: CitedSentences) -> str:
     for index, token in enumerate(claim):
         if not token.is_number or evidence.is_from_user(claim, index) or _counts_own_items(claim, index):
             continue
+        size = number_size(claim, index)
         if token.key not in known | evidence.known:
-            if number_size(claim, index) in sizes:
-                continue  # "1,200,000" for "1.2 million"
+            if size in sizes:
+                continue  # "1,200,000" for "1.2 million", "two weeks" for "14 days"
             calculates = any(t.word in RECKONING for t in claim)
             near = (
                 {t.key for s in evidence.covering(claim) for t in s if t.is_number} if calculates else set()
@@ -90,6 +91,8 @@ def foreign_numbers(claim: Sequence[Token], evidence: CitedSentences) -> str:
         own_places = [(sentence, i) for sentence, i in places if sentence[i].key == token.key]
         for find, before_unit in ((number_unit, "in"), (number_rate, "per")):
             unit, known_units = find(claim, index), {find(*place) for place in own_places}
+            if find is number_unit and size and size[1] and size in sizes:
+                continue
             if unit and unit not in known_units and known_units - {""}:
                 return f"the passages do not give {token.raw} {before_unit} {unit}"
     return ""

@@ -50,6 +50,12 @@ MOSTLY = 0.6
 # The last word before the unit of a rate: "30 pounds a month"
 _PER = {"a", "an", "per", "each", "every"}
 _FACTORS = {"thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10**12}
+# Units of time, in minutes or in months
+_TIMES = {
+    "minute": (1, "minute"), "hour": (60, "minute"), "day": (24 * 60, "minute"),
+    "week": (7 * 24 * 60, "minute"),
+    "month": (1, "month"), "year": (12, "month"), "decade": (120, "month"),
+}  # fmt: skip
 # Number of content words on either side that count as the context of a word, and number of content words that
 # a denial denies.
 NEAR = 3
@@ -146,11 +152,16 @@ def number_rate(tokens: Sequence[Token], index: int) -> str:
     return next((UNITS[b.key] for a, b in pairwise(following) if a.word in _PER and b.key in UNITS), "")
 
 
-def number_size(tokens: Sequence[Token], index: int) -> Decimal | None:
-    """Return a number in one form: 1200000 for "1.2 million", 6.30 for "6:30"; None for "1.2.3"."""
+def number_size(tokens: Sequence[Token], index: int) -> tuple[Decimal, str] | None:
+    """Return a number in one form, and of a time its unit; None for "1.2.3".
+
+    It is 1200000 for "1.2 million", 6.30 for "6:30", and 20160 with "minute" for "two weeks" and "14 days".
+    """
     if not _DECIMAL.fullmatch(tokens[index].key):
         return None
-    return Decimal(tokens[index].key.replace(":", ".")) * _FACTORS.get(number_unit(tokens, index), 1)
+    unit = number_unit(tokens, index)
+    factor, base = _TIMES.get(unit, (_FACTORS.get(unit, 1), ""))
+    return Decimal(tokens[index].key.replace(":", ".")) * factor, base
 
 
 @dataclass(frozen=True)

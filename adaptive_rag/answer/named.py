@@ -135,11 +135,11 @@ def _sections_at(passage: Candidate, start: int) -> Iterator[Named]:
     """Yield the names of the sections that contain a position, each in the group of its level."""
     headings = (section_at(passage, start) or "").split(" > ")
     for level, heading in enumerate(headings):
-        if len(heading) <= _LONGEST_HEADING and (names := tuple(_names_in(heading))):
+        if len(heading) <= _LONGEST_HEADING and (names := tuple(names_in(heading))):
             yield (passage["source"], *headings[:level]), names
 
 
-def _names_in(heading: str) -> Iterator[str]:
+def names_in(heading: str) -> Iterator[str]:
     """Yield the names that the numbers of a heading make: "2.4.0", "Sprint 14", "section 4.2"."""
     heading = re.sub(r"[\[\]`*]", "", heading).strip()
     for match in _NUMBER.finditer(heading):

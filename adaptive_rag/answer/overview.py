@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import PurePath
 from typing import NamedTuple, TypeVar
 
+from adaptive_rag.answer.named import names_in
 from adaptive_rag.answer.quotes import Quote, WholeAnswer, readable, write_quotes
 from adaptive_rag.answer.rows import say_row
 from adaptive_rag.answer.sentences import AnswerSentence, collect_sentences
@@ -31,6 +32,7 @@ SECTION_SENTENCES = 4
 DOCUMENTS, SECTIONS_OF_EACH = 12, 2
 # "3 " and "4.2. " before the words of a heading
 _NUMBERING = re.compile(r"\A\d+(?:\.\d+)*\.?\s+")
+_DIGIT = re.compile(r"\d")
 # Minimum quality of a sentence that represents its section.
 READABLE = 0.6
 
@@ -82,24 +84,45 @@ def outline_documents(source: ChunkSource) -> WholeAnswer | None:
 
 
 def tell_section(heading: str, passages: Sequence[Candidate], source: ChunkSource) -> WholeAnswer | None:
-    """Quote the text below a heading in the passages; None where no heading has these words."""
-    heading_terms = terms(heading)
-    for passage in passages:
-        for start, section, _ in outline_of([passage]):
-            title = (section or "").rpartition(" > ")[2]
-            if not title or heading_terms not in (terms(title), terms(_NUMBERING.sub("", title))):
-                continue
-            below = [
-                Quote(sentence.text, passage, sentence.start, sentence.end)
-                for sentence in collect_sentences([passage], source.sentences([passage["id"]]))
-                if sentence.start >= start
-                and sentence.quality >= READABLE
-                and section_at(passage, sentence.start) == section
-            ]
-            if below:
-                lines, all_passages = write_quotes(below[:SECTION_SENTENCES], passages)
-                return WholeAnswer(join_pieces(lines, " "), all_passages, f"{passage['source']}, {section}")
+    """Quote the text below a heading in the passages; None where no heading has these words or this number.
+
+    None also where several documents have a section of this number.
+    """
+    headed = [
+        (passage, start, section)
+        for passage in passages
+        for start, section, _ in outline_of([passage])
+        if section and _is_headed(heading, section, passage)
+    ]
+    by_words = any(terms(heading) == terms(_title(section)) for _, _, section in headed)
+    if not by_words and _DIGIT.search(heading) and len({passage["source"] for passage, _, _ in headed}) > 1:
+        return None
+    for passage, start, section in headed:
+        below = [
+            Quote(sentence.text, passage, sentence.start, sentence.end)
+            for sentence in collect_sentences([passage], source.sentences([passage["id"]]))
+            if sentence.start >= start
+            and sentence.quality >= READABLE
+            and section_at(passage, sentence.start) == section
+        ]
+        if below:
+            lines, all_passages = write_quotes(below[:SECTION_SENTENCES], passages)
+            return WholeAnswer(join_pieces(lines, " "), all_passages, f"{passage['source']}, {section}")
     return None
+
+
+def _is_headed(heading: str, section: str, passage: Candidate) -> bool:
+    """Return whether a section has a heading: by its words, or as "section 2" or "section 2 of the lease"."""
+    title = _title(section)
+    if terms(heading) in (terms(title), terms(_NUMBERING.sub("", title))):
+        return True
+    number, _, document = heading.partition(" of ")
+    names = terms(f"{passage['source']} {passage['section'] or ''}")
+    return number in map(str.lower, names_in(title)) and set(terms(document)).issubset(names)
+
+
+def _title(section: str) -> str:
+    return section.rpartition(" > ")[2]
 
 
 def _read_document(name: str, source: ChunkSource) -> _Outline | None:
@@ -126,7 +149,7 @@ def _read_document(name: str, source: ChunkSource) -> _Outline | None:
     quotes = list[Quote]()
     for section in shown:
         if first := _first_sentence(sentences, passages, section):
-            heading = readable(section.name.rpartition(" > ")[2])
+            heading = readable(_title(section.name))
             before = f"- **{heading}**: " if heading else "- "
             quotes.append(Quote(first.text, passages[first.document], first.start, first.end, [before]))
     code = "some_sections" if len(shown) < len(sections) else "sections"

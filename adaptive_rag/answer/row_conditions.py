@@ -32,10 +32,12 @@ _DAY = re.compile(
 )
 # "all A parcels", "plan B"; not "x-ray"
 _LETTER = re.compile(r"(?<=\s)[^\W\d_](?=[\s?.!,]|$)")
-# "Pump, large" and "Accidents with absence" are a pump and accidents.
-_AFTER_HEAD = re.compile(r"[,;(]| (?:with|without|of|for|from|in|at|on|by|to) ")
+# "Pump, large", "Accidents with absence" and "Laptop 14" are a pump, accidents and a laptop.
+_AFTER_HEAD = re.compile(r"[,;(]| (?:with|without|of|for|from|in|at|on|by|to) | (?=\d)")
 # not "House No. 5"
 _NEGATION = re.compile(r"\b(?:without|not|no(?!\.| ?\d))\b")
+# "Which courses are not full?" asks for the rows without what is named after it.
+NOT = re.compile(r"\b(?:is|are|was|were|has|have|had|does|do|did)(?: not|n['’]t)\b", re.IGNORECASE)
 # A term that at least this share of the different cells of a column has tells none of them apart.
 COMMON = 0.8
 
@@ -70,17 +72,34 @@ def find_conditions(question: str, asked: set[str], table: WholeTable, flags: bo
     unknown = asked - found - by_date.terms - column_terms - set(terms(table.topic))
     for term in unknown:
         if (cell := _find_name(term, table)) and cell[0] not in cells:
-            cells[cell[0]] = [cell[1]]
+            cells[cell[0]], cell_terms[cell[0]] = [cell[1]], {term}
             found.add(term)
     if flags:
         flag_columns = (name for name in table.columns if (asked - found).intersection(terms(name)))
         for name in flag_columns:
             if name not in cells and is_flag(table.rows, name):
                 cells[name] = yes_cells(table.rows, name)
-    rows = [row for row in by_date.rows if all(row.value(name) in cells[name] for name in cells)]
+    negated = set[str]()
+    if negation := NOT.search(question):
+        after = question[negation.end() :].partition("\n")[0]
+        denied = {*terms(after), *find_capitals(after, table)}
+        named_by = {name: {*terms(name), *cell_terms.get(name, ())} for name in cells}
+        negated = {name for name in cells if denied & named_by[name]}
+        if len(negated) != 1 or denied & by_date.terms:
+            return None
+    rows = [
+        row
+        for row in by_date.rows
+        if all((row.value(name) in cells[name]) != (name in negated) for name in cells)
+    ]
     # The only row with "KR-4310" needs no other condition.
     keys = [name for name in cells if len(cells[name]) == 1 and table.is_key(name)]
-    texts = [f"{name} {' or '.join(cells[name])}" for name in keys or cells]
+    texts = list[str]()
+    for name in keys or cells:
+        values, others = cells[name], sorted({row.value(name) for row in rows})
+        if name in negated:
+            values = others if len(others) == 1 and others[0] else [f"not {' or '.join(values)}"]
+        texts.append(f"{name} {' or '.join(values)}")
     text = " and ".join(texts + [by_date.text] * bool(by_date.text))
     return RowConditions(rows, cells, found | by_date.terms, text) if rows else None
 
@@ -153,6 +172,14 @@ def find_letters(text: str) -> set[str]:
     return {one.lower() for one in letters if one not in STOP_WORDS and one != "I"}
 
 
+def find_capitals(question: str, table: WholeTable) -> set[str]:
+    """Return the cells in capitals that a question has and that are spelt like stop words: "it" of "IT"."""
+    if question.isupper():
+        return set()
+    capitals = {word.lower() for word in re.findall(r"\b[A-Z]{2,}\b", question)} & STOP_WORDS
+    return {word for word in capitals for row in table.rows if word.upper() in dict(row.cells).values()}
+
+
 def _terms_of(cell: str) -> frozenset[str]:
     """Return a cell's terms, with "not" and single letters, or its words if they are all stop words."""
     own = {*terms(cell), *find_letters(cell), *_NEGATION.findall(cell.lower())}
@@ -172,7 +199,8 @@ def _words_after(column: str, question: str) -> set[str]:
 
 def _names_stop_word(question: str, table: WholeTable, named: set[str]) -> bool:
     """Return whether a question has a cell that consists of stop words, other than "all"."""
-    stop_cells = {cell for row in table.rows for _, cell in row.cells if words(cell) and not terms(cell)}
+    cells = {cell for row in table.rows for _, cell in row.cells}
+    stop_cells = {cell for cell in cells if words(cell) and not terms(cell)}
     return any(
         cell.lower() != "all"
         and not named & set(words(cell))
@@ -187,8 +215,11 @@ def _select_dates(
     """Select the rows of the years and months that a question names; None where it is unclear which."""
     lower = question.lower()
     in_table = words(" ".join([*table.columns, table.topic]))
+    # not "March" of the cell "March 2023"
     months = [
-        month for match in _MONTH.finditer(lower) if (month := match["one"] or match["two"]) not in in_table
+        month
+        for match in _MONTH.finditer(lower)
+        if (month := match["one"] or match["two"]) not in in_table and stem(month) not in asked - unknown
     ]
     years = sorted(filter(_YEAR.fullmatch, unknown))
     if not months and not years:

@@ -61,9 +61,15 @@ def say_row(cells: Sequence[Cell], question: str, judge: JudgesLines | None = No
         values = ", ".join(f"{value} ({name.replace(' (', ', ').removesuffix(')')})" for name, value in shown)
     else:
         values = ", ".join(_say_cell(*cell) for cell in shown)
-    if _SERIAL_NAME.fullmatch(name) and column[:1].isalpha():
-        name = f"{column[:1].upper()}{column[1:]} {name}"
+    name = name_serial(column, name)
     return f"{name.rstrip(' :')}: {values}" if name and values else name or values
+
+
+def name_serial(column: str, name: str) -> str:
+    """Return the name of a row, with its column before a number or letter: "Grade 3"."""
+    if _SERIAL_NAME.fullmatch(name) and column[:1].isalpha():
+        return f"{column[:1].upper()}{column[1:]} {name}"
+    return name
 
 
 def _cells_that_answer(cells: Sequence[Cell], judge: JudgesLines) -> list[Cell]:

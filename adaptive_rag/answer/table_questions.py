@@ -14,7 +14,13 @@ from itertools import takewhile
 from statistics import median
 
 from adaptive_rag.answer.quotes import readable
-from adaptive_rag.answer.row_conditions import RowConditions, find_conditions, find_letters
+from adaptive_rag.answer.row_conditions import (
+    NOT,
+    RowConditions,
+    find_capitals,
+    find_conditions,
+    find_letters,
+)
 from adaptive_rag.answer.rows import with_unit
 from adaptive_rag.answer.validity import is_retired
 from adaptive_rag.answer.whole_tables import (
@@ -98,7 +104,7 @@ _MOST = {
 _LEAST = {
     "smallest": "large", "lowest": "high", "shortest": "long", "lightest": "heavy", "slowest": "fast",
     "narrowest": "wide", "cheapest": "expensive", "minimum": "", "least": "", "fewest": "",
-    "earliest": "when", "oldest": "when", "first": "when",
+    "earliest": "when", "oldest": "when", "first": "when", "youngest": "old",
 }  # fmt: skip
 _SUPERLATIVES = {**_MOST, **_LEAST}
 # "List the members with city and paid" names columns to show, "in Rome or paid" one of two conditions.
@@ -118,14 +124,16 @@ _FOR_ROWS = frozenset(
     )
 )
 # Words to ask with that are not the name of what is asked for, unlike "part" of "the cheapest part".
-_ASKING = frozenset(map(stem, ASKING_WORDS)) - set("part section typ method rol reason kind".split())
+_ASKING = frozenset(map(stem, ASKING_WORDS)) - set(
+    map(stem, "part section type method role reason kind".split())
+)
 # "second", "three", "2", beside a superlative
 _PLACE = (
     r"(?:next|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth|"
     rf"{'|'.join(NUMBER_NAMES)}|\d{{1,2}}(?:st|nd|rd|th)?)"
 )
-# "not paid", "over 100", "before 2020", "in May" and "whether it is paid" ask for other rows than those with
-# the named cell; "the second cheapest" and "the last three" for others than the first in order.
+# "but not paid", "over 100", "before 2020", "in May" and "whether it is paid" ask for other rows than those
+# with the named cell; "the second cheapest" and "the last three" for others than the first in order.
 _OTHER_ROWS = re.compile(
     r"\b(?:not|cannot|no|nor|never|neither|without|except|but|than|over(?! all\b)|under|above|below|between|"
     r"before|after|since|until|whether|out of|"
@@ -176,8 +184,8 @@ class TableQuestion:
 
 
 def asks_for_other_rows(question: str) -> bool:
-    """Return whether a question asks for other rows than those with the cells it names: "not paid"."""
-    return bool(_OTHER_ROWS.search(question))
+    """Return whether a question asks for other rows than those with or without the cells that it names."""
+    return bool(_OTHER_ROWS.search(NOT.sub("", question, count=1)))
 
 
 def question_kind(question: str) -> tuple[str | None, str]:
@@ -206,9 +214,17 @@ def read_table_question(question: str, kind: str, measure: str, table: WholeTabl
     table = _select_section(question, table)
     without_all, row_terms = _leave_out_row_of_all(table)
     table = table if kind in ("count", "list") else without_all
-    question_terms = {*terms(question), *find_letters(question)}
+    question_terms = {
+        *terms(NOT.sub("", question, count=1)),
+        *find_letters(question),
+        *find_capitals(question, table),
+    }
     asked = question_terms - (_ASKING - set(terms(table.topic)))
-    flags = kind != "count" and not (kind == "list" and _SHOWS_COLUMNS.search(question.lower()))
+    if "oldest" in words(question) and _compares_ages(asked, table):
+        kind, measure = "most", "old"
+    shows_columns = kind == "list" and _SHOWS_COLUMNS.search(question.lower())
+    # "How many have paid?" does not count the rows.
+    flags = not shows_columns and (kind != "count" or bool(_counted_words(question)))
     found = find_conditions(question, question_terms - row_terms, table, flags)
     if found is None or found.terms.intersection(map(stem, _SUPERLATIVES)):
         return None
@@ -253,7 +269,19 @@ def read_table_question(question: str, kind: str, measure: str, table: WholeTabl
     condition = found.text or column * (is_inside or (is_filled and len(rows) < len(found.rows)))
     more = [name for name in table.columns if asked.intersection(terms(name)).difference(terms(column))]
     is_counted = kind == "count" and column not in found.cells and _names_counted(question, column)
-    return TableQuestion(kind, table, column, rows, readable(condition), more, _fit(asked, table), is_counted)
+    # A column of prices answers for the cheapest product better than one of the totals of orders.
+    measures = [stem(name) for name in _measures(question, measure)]
+    rank = next((i for i, name in enumerate(measures) if name in terms(column)), len(measures))
+    fit = (*_fit(asked, table), -rank)
+    return TableQuestion(kind, table, column, rows, readable(condition), more, fit, is_counted)
+
+
+def _compares_ages(asked: set[str], table: WholeTable) -> bool:
+    """Return whether the oldest row has the highest age rather than the earliest date."""
+    dated = [name for name in table.columns if column_dates(table.rows, name)]
+    return any(stem("age") in terms(name) for name in table.columns) and not any(
+        asked.intersection(terms(name)) for name in dated
+    )
 
 
 def _fit(asked: set[str], table: WholeTable) -> tuple[int, ...]:
@@ -274,7 +302,7 @@ def _read_stock_question(asked: set[str], found: RowConditions, table: WholeTabl
     numbers = [name for name in table.columns if name not in found.cells and column_numbers(found.rows, name)]
     if not others or not others <= set(terms(table.topic)) or not numbers:
         return None
-    fit = _fit(asked, table)
+    fit = (*_fit(asked, table), 0)
     return TableQuestion("list", table, table.columns[0], found.rows, readable(found.text), numbers, fit)
 
 
@@ -441,8 +469,7 @@ def _find_column(
     if kind == "sum":
         comparable = [name for name in comparable if "%" not in f"{name} {rows[0].value(name)}"]
     if measure == "when":
-        # Version 1.10 is later than 1.9.
-        comparable = [name for name in comparable if all(map(_is_whole, column_numbers(rows, name).values()))]
+        comparable = [name for name in comparable if _is_of_times(name, first, rows)]
     measures = [stem(name) for name in _measures(question, measure)]
     # The measures are in order of preference: "price" before "cost".
     preferred = next((name for name in measures if any(name in terms(column) for column in comparable)), None)
@@ -452,16 +479,22 @@ def _find_column(
     candidates = [name for name in measured if shared[name]] or measured
     if not candidates and (measure not in _MEASURES or measure in _GENERAL):
         candidates = [name for name in comparable if shared[name]]
-        if not candidates and not measures:
+        if not candidates and not measures and {first}.issuperset(named):
             candidates = [name for name in comparable if column_numbers(rows, name)]
     if kind == "sum":
         candidates = [name for name in candidates if not _OF_ONE_UNIT.search(name)]
     best = [name for name in candidates if shared[name] == max(map(shared.__getitem__, candidates))]
+    if len(best) > 1:
+        best = [
+            name for name in best if name != first
+        ]  # it only names the rows, as in "the total of all orders"
     return best[0] if len(best) == 1 else None
 
 
-def _is_whole(number: Decimal) -> bool:
-    return number == number.to_integral_value()
+def _is_of_times(column: str, first: str, rows: Sequence[NamedRow]) -> bool:
+    """Return whether a column has dates, years or numbers of versions, of which 1.10 is later than 1.9."""
+    numbers = column_numbers(rows, column).values()  # none of dates
+    return all(n == int(n) if column == first else _YEAR.fullmatch(str(n)) for n in numbers)
 
 
 def _is_of_money(column: str, rows: Sequence[NamedRow]) -> bool:

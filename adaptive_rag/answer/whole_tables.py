@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import groupby, takewhile
 from pathlib import PurePath
 from textwrap import shorten
 from typing import NamedTuple
 
 from adaptive_rag.answer.quotes import readable
-from adaptive_rag.answer.rows import Cell
+from adaptive_rag.answer.rows import Cell, name_serial
 from adaptive_rag.answer.units import read_units
 from adaptive_rag.answer.validity import is_retired
 from adaptive_rag.deadline import in_time
@@ -29,11 +29,16 @@ _IN_WORDS = re.compile(r"[^\W\d_]*[a-z]{3}")
 # The values of a column that only says yes or no
 _YES = frozenset({"yes", "y", "true", "x", "✓"})
 _FLAGS = _YES | {"no", "n", "false", "✗", ""}
-# "1,200", "£30", "-2.5 km", "40%"
+_ENGLISH_NUMBER = r"\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?"
+# "1,200", "£30", "-2.5 km", "40%"; "89,90" and "1.249,00" where the comma separates decimals
 NUMBER = re.compile(
-    r"(?P<before>[£$€¥+−-]{0,2}) ?(?P<number>\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?) ?"
+    rf"(?P<before>[£$€¥+−-]{{0,2}}) ?"
+    rf"(?P<number>{_ENGLISH_NUMBER}|\d+,\d{{1,2}}|\d{{1,3}}(?:\.\d{{3}})+,\d+) ?"
     r"(?P<after>[^\W\d_]{0,12}|[%°£€])"
 )
+# "0,125", "89,90", "1.249,000"
+_DECIMAL_COMMA = re.compile(r"0,\d+|.*,\d{1,2}|.*\..*,\d+")
+_SWAPPED = str.maketrans(".,", ",.")
 _NO_VALUE = frozenset("n/a n.a. na - – — --- … ...".split())
 # The column that Excel's loader makes of a line above a table
 _LINE_ABOVE = "table"
@@ -42,7 +47,10 @@ _ARCHIVE = re.compile(r"\barchive\b", re.IGNORECASE)
 TEXTS = 4
 # Maximum number of characters of a cell that is shown, such as the description of a ticket.
 LONGEST_CELL = 200
-_DATE_FORMATS = "%Y-%m-%d", "%d %B %Y", "%d %b %Y", "%B %d, %Y", "%d.%m.%Y", "%Y-%m-%d %H:%M:%S"
+_DATE_FORMATS = (
+    *("%Y-%m-%d", "%d %B %Y", "%d %b %Y", "%B %d, %Y", "%d.%m.%Y", "%Y-%m-%d %H:%M:%S"),
+    *("%B %Y", "%b %Y"),
+)
 
 
 class NamedRow(NamedTuple):
@@ -114,8 +122,9 @@ class WholeTable:
         return self.columns[0]
 
     def name_of(self, row: NamedRow) -> str:
-        """Return the name of a row."""
-        return row.value(self.name_column) or row.first_value
+        """Return the name of a row; "3" in the column "Plot" becomes "Plot 3"."""
+        name = row.value(self.name_column)
+        return name_serial(self.name_column, name) if name else row.first_value
 
     @cached_property
     def name_columns(self) -> list[str]:
@@ -231,23 +240,44 @@ def column_numbers(rows: Sequence[NamedRow], column: str) -> dict[int, Decimal]:
     """
     matches = {i: match for i, row in enumerate(rows) if (match := NUMBER.fullmatch(row.value(column)))}
     units = {(match["before"].strip("+-−"), match["after"]) for match in matches.values()}
-    numbers = [match["number"] for match in matches.values()]
+    numbers = {i: match["number"] for i, match in matches.items()}
+    if has_decimal_comma(numbers.values()):
+        numbers = {i: number.translate(_SWAPPED) for i, number in numbers.items()}
     # "1.200" beside "800" may be 1,200; not "0.125" beside "2", nor "1.125" beside "2.5".
-    is_unclear = {len(number.partition(".")[2]) for number in numbers} == {0, 3} and not any(
-        number.startswith("0.") for number in numbers
+    is_unclear = {len(number.partition(".")[2]) for number in numbers.values()} == {0, 3} and not any(
+        number.startswith("0.") for number in numbers.values()
     )
-    if len(units) != 1 or is_unclear or len(matches) < _count_filled(rows, column):
+    is_english = all(re.fullmatch(_ENGLISH_NUMBER, number) for number in numbers.values())
+    if len(units) != 1 or is_unclear or not is_english or len(matches) < _count_filled(rows, column):
         return {}
     return {
-        i: (-1 if {"-", "−"} & set(match["before"]) else 1) * Decimal(match["number"].replace(",", ""))
+        i: (-1 if {"-", "−"} & set(match["before"]) else 1) * Decimal(numbers[i].replace(",", ""))
         for i, match in matches.items()
     }
 
 
+def has_decimal_comma(numbers: Iterable[str]) -> bool:
+    """Return whether the numbers of a column are written as in "1.249,00"."""
+    return any(map(_DECIMAL_COMMA.fullmatch, numbers))
+
+
+def write_number(number: Decimal, alike: Iterable[str]) -> str:
+    """Write a number with its thousands separated, and its decimals as those of a column's numbers."""
+    text = f"{number:,}"
+    return text.translate(_SWAPPED) if has_decimal_comma(alike) else text
+
+
 def column_dates(rows: Sequence[NamedRow], column: str) -> dict[int, datetime]:
-    """Return the dates in a column by the index of their row; {} if a cell is no date."""
-    dates = {i: date for i, row in enumerate(rows) if (date := _read_date(row.value(column)))}
-    return dates if len(dates) == _count_filled(rows, column) else {}
+    """Return the dates in a column by the index of their row.
+
+    The result is empty if a cell is no date, or if "03/04/2026" may be a day of March or of April.
+    """
+    values = {i: value for i, row in enumerate(rows) if (value := row.value(column))}
+    readings = list[dict[int, datetime]]()
+    for date_format in ("%d/%m/%Y", "%m/%d/%Y"):
+        dates = {i: date for i, value in values.items() if (date := _read_date(value, date_format))}
+        readings += [dates] if len(dates) == len(values) and dates not in readings else []
+    return readings[0] if len(readings) == 1 else {}
 
 
 def is_flag(rows: Sequence[NamedRow], column: str) -> bool:
@@ -264,8 +294,9 @@ def _count_filled(rows: Sequence[NamedRow], column: str) -> int:
     return sum(bool(row.value(column)) for row in rows)
 
 
-def _read_date(text: str) -> datetime | None:
-    for date_format in _DATE_FORMATS:
+@lru_cache(maxsize=65536)
+def _read_date(text: str, further_format: str) -> datetime | None:
+    for date_format in (*_DATE_FORMATS, further_format):
         try:
             return datetime.strptime(text, date_format).replace(tzinfo=UTC)
         except ValueError:

@@ -15,9 +15,10 @@ _OPENER = re.compile(
     r"^(?:(?:and|but|or|so|also|ok|okay|then|now)\b[, ]*)*(?:(?:what|how) (?:about|of)\b)?\s*", re.IGNORECASE
 )
 # A pronoun that refers to an earlier turn. "that" counts only at the end: before another word it is often a
-# conjunction ("do you think that it pays"). "there" refers to nothing in "which halls are there".
+# conjunction ("do you think that it pays"). "there" refers to nothing in "which halls are there", and "IT" is
+# a name.
 PRONOUN = re.compile(
-    r"\b(?:it|its|they|them|their|theirs|he|him|his|she|her|hers|this|these|those|ones?|former|latter|both"
+    r"\b(?:(?-i:(?!IT\b))it|its|they|them|their|theirs|he|him|his|she|her|hers|this|these|those|ones?|former|latter|both"
     r"|(?<!\bis )(?<!\bare )(?<!\bwas )(?<!\bwere )there(?=\s*[?.!]*$)|that(?=\s*[?.!]*$))\b",
     re.IGNORECASE,
 )

@@ -104,8 +104,9 @@ def is_follow_up(question: str) -> bool:
     words = _words_without_numbers(question)
     if len(words) > MOST_WORDS:
         return False
-    if not words or (len(words) == 1 and _VERB_FIRST.match(question)):
-        return True
+    verb = _VERB_FIRST.match(question)
+    if not words or (len(words) == 1 and verb and verb[0].endswith(words[0])):
+        return True  # not "Who works in Sales?"
     bare = _EMPTY_IT.sub(" ", question)
     return bool(_CONTINUES.match(question.strip()) or PRONOUN.search(bare) or _ORDINAL.search(bare))
 

@@ -22,11 +22,13 @@ _ABOUT_DOCUMENT = re.compile(
 _GENERAL = frozenset(terms("document file pdf page text paper report whole entire content"))
 _SEPARATOR = re.compile(r"[-_.]")
 _POINTING = frozenset(("this", "that", "it", "the", "my", "our", "your"))
-# "What do the documents say about fares?"
+_NUMBERED = r"(?:section|clause|article|chapter|part|rule|step|point|paragraph) \d+(?:\.\d+)*(?: of .+?)?"
+# "What do the documents say about fares?", "What does section 2 say?"
 _ABOUT_HEADING = re.compile(
     r"what (?:do|does) (?:the|these|this|my|our) (?:documents?|files?|texts?|handbook|manual|guide|report) "
     r"(?:say|tell(?: me| us)?) (?:about|on) (.+)"
     r"|was steht (?:dort|da|hier) (?:über|zu) (.+)"
+    rf"|what does ({_NUMBERED}) (?:say|cover|contain|tell(?: me| us))|what(?:'s| is) in ({_NUMBERED})"
 )
 # "Summarise everything", "an overview of all documents"
 _ABOUT_ALL = re.compile(
@@ -46,7 +48,10 @@ def asks_for_all(question: str, source: ChunkSource) -> bool:
 
 
 def heading_asked_for(question: str) -> str | None:
-    """Return the topic that a question asks about: "fares" for "what do the documents say about fares?"."""
+    """Return the heading that a question asks about: "fares" for "what do the documents say about fares?".
+
+    It may be a numbered one: "section 2", "section 2 of the lease".
+    """
     match = _ABOUT_HEADING.fullmatch(" ".join(question.lower().split()).strip(" .!?"))
     return next(filter(None, match.groups())).strip(" “”„\"'") if match else None
 

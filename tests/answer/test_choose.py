@@ -233,6 +233,15 @@ def test_of_a_list_its_lead_in_and_the_items_that_belong_together_are_quoted(
     assert lead_in == "To start the pump:" and [item.split()[0] for item in items] == shown
 
 
+def test_of_numbered_rules_of_several_sentences_only_the_one_that_answers_is_quoted() -> None:
+    rules = (
+        "1. Water is on until eight. Close the tap.\n2. Fires are banned. Ask us first.\n3. Keep four hens."
+    )
+    for chance, shown in (("Water", "Water is on until eight."), ("hens", "Keep four hens.")):
+        answer = extract_answer(request("What is allowed?", [candidate(rules)], {chance: 0.9}))
+        assert without_markers(answer) == [shown]
+
+
 def test_a_lead_in_is_left_out_only_of_its_own_items() -> None:
     kept = (
         "pier, which the council keeps for the fishermen of the island and for all of their many guests in "

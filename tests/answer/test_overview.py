@@ -80,11 +80,27 @@ def test_the_only_document_may_be_pointed_at(tmp_path: Path) -> None:
     assert any(d["what"] == "overview" for d in decisions)
 
 
-def test_what_stands_below_a_heading_is_told(index: Index) -> None:
-    answer = ask(index, "What do the documents say about “Sick pay”?")
+@pytest.mark.parametrize(
+    "question",
+    [
+        "What do the documents say about “Sick pay”?",
+        "What does section 2 say?",
+        "what is in section 2 of the staff handbook?",
+    ],
+)
+def test_what_stands_below_a_heading_is_told(index: Index, question: str) -> None:
+    answer = ask(index, question)
     assert "Sick pay is paid for six weeks. [" in answer["answer"]
     assert "Tell the office before nine. [" in answer["answer"]
     assert "25 days" not in answer["answer"] and len(answer["citations"]) == 2
+
+
+def test_a_section_with_a_number_that_several_documents_have_is_not_told(tmp_path: Path) -> None:
+    index = build_index(
+        tmp_path, {"staff.md": STAFF, "guests.md": "# Guests\n\n## 2. Keys\n\nKeys hang here."}
+    )
+    answer = ask(index, "What does section 2 say?")
+    assert answer["outcome"] != "answer"
 
 
 def test_a_text_without_headings_is_told_from_its_beginning_to_its_end(index: Index) -> None:

@@ -100,6 +100,8 @@ def test_the_last_question_of_a_conversation_is_a_whole_one() -> None:
         "Do you think that higher taxes help the town?",
         "How many halls are there?",
         "Which halls are there?",
+        "How many people work in IT?",
+        "Who works in Sales?",
     ],
 )
 def test_a_question_that_stands_alone_is_left_as_it_is(question: str) -> None:
