@@ -70,7 +70,7 @@ function SuggestedQuestions({ turn }) {
     .slice(0, 3);
   if (!isLast || !next.length) return null;
   return html`<div class="row next" role="group" aria-label=${t("ask_next")}>
-    ${next.map((question) => html`<button class="quiet small" onClick=${() => ask(turn.collections, question, { only: turn.only })}>${question}</button>`)}
+    ${next.map((question) => html`<button class="small" onClick=${() => ask(turn.collections, question, { only: turn.only })}>${question}</button>`)}
   </div>`;
 }
 
