@@ -247,6 +247,7 @@ def test_files_and_a_folder_are_added_and_a_bad_one_is_named(
         expect(problems.get_by_text("game.exe: files of this kind are not read.")).to_be_visible()
         expect(row(page, "ferry.md")).to_contain_text("Ready")
         expect(row(page, "broken.pdf")).to_contain_text("Not read")
+        expect(page.get_by_role("button", name="Re-index broken.pdf")).to_be_visible()
         expect(problems.get_by_text("broken.pdf is not a PDF, though its name says so.")).to_be_visible()
         choose_files(page, "Add a folder", tmp_path / "reports")
         expect(row(page, "reports/old/1911.md")).to_contain_text("Ready")

@@ -86,7 +86,7 @@ export function Documents({ collection: { name, may } }) {
       title=${html`<a href=${link(["library", name], { document: row.id })}>${row.name}</a>`}
       details=${html`${row.found_note && html`<a class="found-note beginning" href=${link(["library", name], { document: row.id, notes: "open" })}>✎ ${row.found_note}</a>`}<span class=${row.state}>${ICONS[row.state]} ${labelFor("document_state", row.is_being_indexed ? "indexing" : row.state)}</span>
         ${[documentMessage(row) && html`<${ServerMessage} message=${documentMessage(row)} />`, ...documentFacts(row)].map((fact) => fact && html` · ${fact}`)}`}>
-      ${mayWrite && row.state === "failed" && html`<${ReindexButton} name=${name} id=${row.id} />`}
+      ${mayWrite && row.problem && html`<${ReindexButton} name=${name} id=${row.id} label=${t("library_read_again_of", { name: row.name })} />`}
       ${mayWrite && html`<button class="quiet" aria-label=${t("remove_of", { name: row.name })} onClick=${() => removeRows([row])}>${t("remove")}</button>`}
     <//></article>`;
   const counts = countsByState.value;
