@@ -345,8 +345,10 @@ def test_documents_are_searched_filtered_removed_with_undo_and_added_again(
         page.get_by_label("Search names and your notes").fill("")
         expect(rows(page)).to_have_count(5)
         page.get_by_role("button", name="Clear selection").click()
+        place = page.get_by_role("button", name="Select all").bounding_box()
         page.get_by_label("Select bridge.md").click()
         page.get_by_label("Select pier.md").click(modifiers=["Shift"])
+        assert page.get_by_role("button", name="Select all").bounding_box() == place
         page.get_by_role("button", name="Remove 3").click()
         expect(rows(page)).to_have_count(2)
         page.get_by_role("button", name="Undo").click()

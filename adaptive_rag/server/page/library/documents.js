@@ -104,9 +104,9 @@ export function Documents({ collection: { name, may } }) {
       ${counts[0] > 0 && html`<button class="quiet" onClick=${() => getAll(path).then(chooseAll, notify)}>${t("library_choose_all")}</button>`}
       ${
         chosenCount > 0 &&
-        html`<button class="primary" onClick=${() => askSelection(name, chosen, folders).catch(notify)}>${t("only_ask_n", { n: chosenCount })}</button>
+        html`<div class="row"><button class="primary" onClick=${() => askSelection(name, chosen, folders).catch(notify)}>${t("only_ask_n", { n: chosenCount })}</button>
         ${mayWrite && chosen.length > 0 && html`<button class="danger" onClick=${() => removeRows(chosen)}>${t("library_remove_n", { n: chosen.length })}</button>`}
-        <button class="quiet" onClick=${chooseNone}>${t("library_choose_none")}</button>`
+        <button class="quiet" onClick=${chooseNone}>${t("library_choose_none")}</button></div>`
       }
     </div>
     <${PagedList} path=${path} version=${version} label=${t("library_list")} empty=${t("library_none_found")} row=${renderRow} />
