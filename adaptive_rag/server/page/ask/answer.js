@@ -214,7 +214,7 @@ function Situation({ turn, lastStep }) {
   if (editor.field) return editor.field;
   if (!situation && !turn.analysis?.is_personal) return null;
   return html`<p class="row small soft">
-    ${situation ? t("ask_answered_for", { who: situation }) : t("ask_may_depend")}
+    <span class="beginning">${situation ? t("ask_answered_for", { who: situation }) : t("ask_may_depend")}</span>
     ${editor.button(t(situation ? "ask_change" : "ask_add"))}
   </p>`;
 }
