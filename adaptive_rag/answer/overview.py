@@ -65,14 +65,17 @@ def outline_documents(source: ChunkSource) -> WholeAnswer | None:
         return None
     documents = list(source.sources())
     same_name = Counter(PurePath(document).name for document in documents)
-    shown = _spread(documents, DOCUMENTS)
+    shown = dict[str, tuple[str, _Outline]]()
+    for document in _spread(documents, DOCUMENTS):
+        if outline := _read_document(document, source):
+            # Copies of a file have the same passages.
+            shown.setdefault(outline.quotes[0].passage["id"], (document, outline))
     quotes = list[Quote]()
-    for document in shown:
-        outline = _read_document(document, source)
+    for document, outline in shown.values():
         name = PurePath(document).name
         blank_line = "\n" if quotes or len(shown) < len(documents) else ""
         heading = [f"{blank_line}**{respell_markers(name if same_name[name] == 1 else document)}**\n"]
-        for quote in outline.quotes[:SECTIONS_OF_EACH] if outline else []:
+        for quote in outline.quotes[:SECTIONS_OF_EACH]:
             quotes.append(quote._replace(before=[*heading, *quote.before]))
             heading = []
     lines, passages = write_quotes(quotes, [])

@@ -60,7 +60,8 @@ class TextSpan(NamedTuple):
 
 def select_collections(caller: Caller, action: Action) -> Select[Collection]:
     """Return the query for the collections in which the caller may do an action, by name."""
-    return select(Collection).where(caller.collection_filter(action)).order_by(Collection.name)
+    query = select(Collection).where(caller.collection_filter(action))
+    return query.order_by(func.lower(Collection.name), Collection.name)
 
 
 def measure_collection(db: Session, collection: Collection) -> CollectionSize:

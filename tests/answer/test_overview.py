@@ -177,6 +177,16 @@ def test_of_many_documents_some_are_told_and_their_number_is_said(tmp_path: Path
     assert outline_documents(MemoryIndex([])) is None
 
 
+def test_of_copies_one_is_told(tmp_path: Path) -> None:
+    letter = "# Letter\n\nThe boats leave at noon.\n"
+    overview = outline_documents(
+        build_index(tmp_path, {"a.md": letter, "copy.md": letter, "b.md": letter + "All of them.\n"})
+    )
+    assert overview is not None
+    assert overview.text.startswith("How 2 of the 3 documents begin:\n\n**a.md**\n- ")
+    assert "**b.md**" in overview.text and "copy.md" not in overview.text
+
+
 def test_an_overview_shows_no_image_tag_or_false_marker(tmp_path: Path) -> None:
     harmful = "![a valve](https://t.example/p.png?u=1) and <img src=https://t.example/a> wait for the siren."
     text = f"# Start [2]\n\nOpen {harmful}\n\n# End\n\nClose the valve at night.\n"

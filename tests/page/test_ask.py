@@ -166,6 +166,8 @@ def test_the_situation_is_told_before_or_after_the_question(demo: str, visit: Vi
         page.get_by_label("For whom or for what situation?").fill(TENANT)
         turn = ask(page, FLOOD)
         expect(turn).to_contain_text(f"Answered for: {TENANT}")
+        page.reload()
+        expect(page.get_by_label("For whom or for what situation?")).to_have_value(TENANT)
         turn.get_by_role("button", name="Change").click()
         page.keyboard.press("Escape")
         expect(turn.get_by_role("button", name="Change")).to_be_focused()

@@ -236,8 +236,12 @@ def test_a_collection_chosen_in_the_library_begins_a_conversation_with_the_next_
 def test_why_and_the_closest_passages_are_there_after_loading_anew(demo: str, visit: Visit) -> None:
     with visit(demo) as somebody:
         page = somebody.open("#/ask")
+        page.route("**/documents?state=waiting*", lambda route: route.fulfill(json={"items": [], "total": 3}))
         first, second = ask(page, LEVEL), ask(page, FOOTBALL)
         expect(second).to_contain_text("The documents do not contain an answer")
+        expect(second.get_by_role("note")).to_contain_text(
+            "3 documents of this collection are still being indexed."
+        )
         page.reload()
         expect(first.get_by_role("button", name=re.compile("^Why.*5 steps"))).to_be_visible()
         expect(first.get_by_text(re.compile(r"Confidence: \d+%"))).to_be_visible()
@@ -259,7 +263,7 @@ def test_marks_count_from_1_in_the_order_of_the_text_in_its_sources_and_in_its_c
         turn = ask(page, VIEWS)
         shown = [int(mark) for mark in turn.locator("button.mark").all_text_contents()]
         assert list(dict.fromkeys(shown)) == list(range(1, max(shown) + 1)) and max(shown) > 1
-        turn.locator("summary").filter(has_text="sources").click()
+        turn.get_by_text(f"{max(shown)} sources", exact=True).click()
         listed = [int(mark) for mark in turn.locator("details li > .mark").all_text_contents()]
         assert listed == sorted(listed) and set(listed) == set(shown)
         turn.get_by_role("button", name="Copy").click()

@@ -194,6 +194,7 @@ def test_rectangles_lie_over_the_cited_words_of_a_pdf(demo: str, visit: Visit, p
             middle = drawn["y"] - frame["y"] + drawn["height"] / 2
             assert found.y0 * scale < middle < found.y1 * scale
             assert page.locator("canvas").count() < 12
+            assert page.evaluate("document.documentElement.scrollHeight === innerHeight")
 
 
 @pytest.mark.nightly

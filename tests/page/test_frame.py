@@ -11,6 +11,7 @@ import httpx
 import pytest
 from playwright.sync_api import expect
 
+from adaptive_rag.ingest.pdf_messages import describe_encrypted, describe_textless
 from adaptive_rag.server import browser
 from adaptive_rag.text.languages import load_words
 from tests.page.conftest import Visit
@@ -171,6 +172,9 @@ def test_what_the_server_says_is_german_on_a_german_page(demo: str, visit: Visit
         said = "import('/page/core/texts.js').then(({ translate }) => translate(%r).text)"
         told = page.evaluate(said % "A collection may hold 20,000 MB")
         assert told == "Eine Sammlung darf 20.000 MB enthalten"
+        for advice in (describe_encrypted(Path("a.pdf")), describe_textless(Path("a.pdf"), 3, 3, 3, 0)):
+            words = page.evaluate(said % advice)
+            assert not re.search(r"\b(its?|is|are|save|make|the)\b", words), words
         # What the server tells apart has German words, and all else its own.
         told = {"too_often": "Versuchen Sie es in 120 Minuten noch einmal.", "unheard_of": "Own words."}
         refused = {"title": "Too Many Requests", "status": 429, "detail": "Own words."}

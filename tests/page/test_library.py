@@ -247,6 +247,7 @@ def test_files_and_a_folder_are_added_and_a_bad_one_is_named(
         expect(problems.get_by_text("game.exe: files of this kind are not read.")).to_be_visible()
         expect(row(page, "ferry.md")).to_contain_text("Ready")
         expect(row(page, "broken.pdf")).to_contain_text("Not read")
+        expect(page.get_by_role("button", name="Re-index broken.pdf")).to_be_visible()
         expect(problems.get_by_text("broken.pdf is not a PDF, though its name says so.")).to_be_visible()
         choose_files(page, "Add a folder", tmp_path / "reports")
         expect(row(page, "reports/old/1911.md")).to_contain_text("Ready")
@@ -344,8 +345,10 @@ def test_documents_are_searched_filtered_removed_with_undo_and_added_again(
         page.get_by_label("Search names and your notes").fill("")
         expect(rows(page)).to_have_count(5)
         page.get_by_role("button", name="Clear selection").click()
+        place = page.get_by_role("button", name="Select all").bounding_box()
         page.get_by_label("Select bridge.md").click()
         page.get_by_label("Select pier.md").click(modifiers=["Shift"])
+        assert page.get_by_role("button", name="Select all").bounding_box() == place
         page.get_by_role("button", name="Remove 3").click()
         expect(rows(page)).to_have_count(2)
         page.get_by_role("button", name="Undo").click()

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 
 import httpx
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from tests.analysis.test_explain_and_learn import PARTS
 from tests.page.conftest import Visit
@@ -149,7 +149,13 @@ def test_another_way_stands_beside_the_first_and_a_vote_is_kept_and_taken_back(
         ways.first.press("Escape")
         expect(menu).to_be_focused()
         menu.press("Enter")
+        held: list[Route] = []
+        page.route("**/compare", lambda route: held.append(route), times=1)
         ways.nth(1).press("Enter")
+        bad = page.get_by_role("button", name="Bad answer")
+        bad.click()  # while the second answer is generated
+        expect(bad).to_have_attribute("aria-pressed", "true")
+        held[0].continue_()
         both = page.get_by_role("region", name="Two ways to answer")
         both.wait_for()
         columns = both.get_by_role("article")
@@ -163,12 +169,12 @@ def test_another_way_stands_beside_the_first_and_a_vote_is_kept_and_taken_back(
         expect(columns.nth(1)).to_contain_text(re.compile(r"\d+.m?s, no model calls"))
         left, right = columns.nth(0).bounding_box(), columns.nth(1).bounding_box()
         assert left and right and (left["y"] == right["y"]) == (width == "desktop")
-        columns.nth(1).get_by_role("button", name="This one is better").click()
-        page.get_by_text("Your vote is kept.").wait_for()
+        better = columns.nth(1).get_by_role("button", name="This one is better")
+        better.click()
+        expect(better).to_have_attribute("aria-pressed", "true")
         assert votes(demo) == [
             {"question": PLAIN, "route": "factual", "is_good": None, "better_route": "opinion"}
         ]
-        better = columns.nth(1).get_by_role("button", name="This one is better")
         better.click()
         expect(better).to_have_attribute("aria-pressed", "false")
         page.get_by_role("button", name="Good answer").click()

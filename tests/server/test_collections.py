@@ -27,6 +27,9 @@ def test_a_collection_is_made_listed_and_deleted(fresh: TestClient) -> None:
     assert fresh.get(URL).json() == {"items": [made.json()], "total": 1}
     assert fresh.delete(f"{URL}/handbook").status_code == 204
     assert fresh.get(URL).json() == {"items": [], "total": 0}
+    for name in ("Zoo", "bees", "ants"):
+        fresh.post(URL, json={"name": name})
+    assert [each["name"] for each in fresh.get(URL).json()["items"]] == ["ants", "bees", "Zoo"]
 
 
 def test_a_collection_is_described_again_with_what_can_be_asked(serve: Serve) -> None:

@@ -25,6 +25,12 @@ COMPOSED = {
     "The field {} holds numbers, as in 10. This is none:",
     "The field {} holds dates, as in 2024-03-01, 2024-03 or 2024. This is none:",
     "The field {} holds yes or no. This is none:",
+    "its {} pages are only images, without text.",
+    "its {} pages are only images",
+    "its 1 page is only images, without text.",
+    "its 1 page is only images",
+    ", or make a copy that holds the text:",
+    "If you see text in it, make a copy that holds the text:",
     *(
         f"A person may keep {{}} {kind} here. Delete some, and try again."
         for kind in (*QUOTAS, "characters of opinions on answers")

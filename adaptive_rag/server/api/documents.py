@@ -11,7 +11,7 @@ from typing import Annotated, Any, Self
 from fastapi import APIRouter, Depends, Query
 from fastapi.responses import FileResponse
 from pydantic import ConfigDict, Field
-from sqlalchemy import Select, select
+from sqlalchemy import Select, func, select
 
 from adaptive_rag.index.sources import read_chunks
 from adaptive_rag.ingest.archives import owners_of
@@ -187,7 +187,9 @@ def list_documents(
         query = query.where(Document.name.in_(owners_of(source, record.start if record else None)))
     if state is not None:
         query = query.where(_CONDITIONS[state])
-    page = fetch_page(call.db, query.order_by(Document.name), window, DocumentShown.from_row)
+    page = fetch_page(
+        call.db, query.order_by(func.lower(Document.name), Document.name), window, DocumentShown.from_row
+    )
     being_indexed = documents_being_indexed(call.db, call.collection.id)
     for row in page.items:
         row.is_being_indexed = row.id in being_indexed and row.state == DocumentState.WAITING

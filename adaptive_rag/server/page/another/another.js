@@ -11,7 +11,7 @@ import { IconButton } from "../shell/icon.js";
 import { notify } from "../shell/notices.js";
 import { useLaneStyle, useStrategies } from "../shell/strategies.js";
 
-/** @typedef {{ comparison?: Comparison, vote?: Vote | null, activity?: "comparing" | "voting" }} ComparisonState */
+/** @typedef {{ comparison?: Comparison, vote?: Vote | null, comparing?: boolean, voting?: boolean }} ComparisonState */
 
 /**
  * The comparison and the vote of each turn, by the turn's key. They survive a change of screen.
@@ -28,17 +28,17 @@ const states = signal({});
 export function AnswerActions({ turn, strategy, lastAction, children }) {
   const otherStrategies = useStrategies().value?.strategies.filter((each) => each.name !== strategy) ?? [];
   const { isOpen, toggle, close, button, onKeyDown } = useDisclosure();
-  const { comparison, vote = turn.vote, activity } = useSignal(states)[turn.key] ?? {};
+  const { comparison, vote = turn.vote, comparing } = useSignal(states)[turn.key] ?? {};
   /** @param {ComparisonState} changed */
   const setState = (changed) => {
     states.value = { ...states.value, [turn.key]: { ...states.value[turn.key], ...changed } };
   };
-  /** Run an action, unless one is running. @param {ComparisonState["activity"]} activity @param {() => Promise<void>} work */
-  const runOnce = async (activity, work) => {
-    if (states.value[turn.key]?.activity) return;
-    setState({ activity });
+  /** Run an action, unless it is running. @param {"comparing" | "voting"} action @param {() => Promise<void>} work */
+  const runOnce = async (action, work) => {
+    if (states.value[turn.key]?.[action]) return;
+    setState({ [action]: true });
     await work().catch(notify);
-    setState({ activity: undefined });
+    setState({ [action]: false });
   };
   const { collections, question, userContext } = turn;
   /** @param {string} other */
@@ -86,7 +86,7 @@ export function AnswerActions({ turn, strategy, lastAction, children }) {
       ${otherStrategies.map(({ name, purpose }) => html`<button key=${name} title=${purpose} onClick=${() => compare(name)}>${t("as_way", { way: labelFor("strategy", name) })}</button>`)}
     </div>
     ${comparison && html`<${ComparisonView} turn=${turn} comparison=${comparison} vote=${vote} castVote=${castVote} />`}
-    <p class="soft small" role="status">${activity === "comparing" && t("comparing")}${better && html`${t("vote_for", { way: labelFor("strategy", better) })} <button class="link" onClick=${() => castVote()}>${t("take_back")}</button>`}</p>
+    <p class="soft small" role="status">${comparing && t("comparing")}${better && html`${t("vote_for", { way: labelFor("strategy", better) })} <button class="link" onClick=${() => castVote()}>${t("take_back")}</button>`}</p>
   </div>`;
 }
 

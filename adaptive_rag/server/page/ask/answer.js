@@ -1,5 +1,6 @@
 /** A question with its answer. */
 import { AnswerActions } from "../another/another.js";
+import { collectionPath, getPage } from "../core/api.js";
 import { html, useEffect, useSignal, useState } from "../core/html.js";
 import { createSpan, splitSections, wrapWords } from "../core/markup.js";
 import {
@@ -11,8 +12,9 @@ import {
   phraseText,
 } from "../core/phrases.js";
 import { splitSource } from "../core/places.js";
-import { findLabel, formatPercent, language, t } from "../core/texts.js";
+import { findLabel, formatPercent, labelFor, language, t } from "../core/texts.js";
 import { IconButton } from "../shell/icon.js";
+import { useLoaded } from "../shell/loaded.js";
 import { copyText, ServerMessage } from "../shell/notices.js";
 import { useStrategy } from "../shell/strategies.js";
 import { useWhy } from "../why/why.js";
@@ -50,6 +52,7 @@ export function Answer({ turn }) {
     ${state === "running" && html`<${CurrentStep} turn=${turn} />`}
     ${state === "failed" && html`<div class="card refusal" role="alert"><p>${turn.problem?.message}</p><${Retry} turn=${turn} /></div>`}
     ${state === "stopped" && html`<div class="row soft">${t("ask_stopped")}<${Retry} turn=${turn} /></div>`}
+    <${StillIndexing} turn=${turn} />
     <${Sources} turn=${turn} />
     ${state === "answered" && answer ? html`<${AnswerActions} turn=${turn} strategy=${answer.query_type} lastAction=${why.button}>${actions}<//>` : state !== "running" && html`<div class="actions">${actions}${why.button}</div>`}
     ${why.panel}
@@ -67,7 +70,7 @@ function SuggestedQuestions({ turn }) {
     .slice(0, 3);
   if (!isLast || !next.length) return null;
   return html`<div class="row next" role="group" aria-label=${t("ask_next")}>
-    ${next.map((question) => html`<button class="quiet small" onClick=${() => ask(turn.collections, question, { only: turn.only })}>${question}</button>`)}
+    ${next.map((question) => html`<button class="small" onClick=${() => ask(turn.collections, question, { only: turn.only })}>${question}</button>`)}
   </div>`;
 }
 
@@ -80,6 +83,19 @@ function Refusal({ turn, answer: { parts } }) {
     code && !(code === "nearest" && turn.passages.length);
   const [refusal, ...others] = parts.filter(isShown).map(partText);
   return html`<div class="card refusal"><p>${refusal}</p>${others.length > 0 && html`<p>${others.join(" ")}</p>`}<${ClosestPassages} turn=${turn} /></div>`;
+}
+
+/** Say how many documents were not searched yet, if the last answer was not found. @param {{ turn: Turn }} props */
+function StillIndexing({ turn: { collections, key, answer } }) {
+  const isLast = useSignal(turns).at(-1)?.key === key;
+  const isMissing = isLast && Boolean(answer?.abstained || answer?.parts[0]?.code === "closest");
+  const countWaiting = async () => {
+    const asked = isMissing ? collections : [];
+    const pages = asked.map((each) => getPage(`${collectionPath(each)}/documents?state=waiting`, 1));
+    return (await Promise.all(pages)).reduce((sum, { total }) => sum + total, 0);
+  };
+  const n = useLoaded(countWaiting, [isMissing]).value;
+  return n ? html`<p class="small" role="note">${labelFor("problem", "being_indexed", { n })}</p>` : null;
 }
 
 /** Ask again, and focus the field for the next question. @param {Turn} turn @param {Parameters<typeof askAgain>[1]} [changed] */
@@ -198,7 +214,7 @@ function Situation({ turn, lastStep }) {
   if (editor.field) return editor.field;
   if (!situation && !turn.analysis?.is_personal) return null;
   return html`<p class="row small soft">
-    ${situation ? t("ask_answered_for", { who: situation }) : t("ask_may_depend")}
+    <span class="beginning">${situation ? t("ask_answered_for", { who: situation }) : t("ask_may_depend")}</span>
     ${editor.button(t(situation ? "ask_change" : "ask_add"))}
   </p>`;
 }

@@ -154,7 +154,7 @@ export function Sources({ turn }) {
     ),
   );
   return html`<details class="folded">
-    <summary class="small soft">${t("ask_sources", { n: groups.length })}</summary>
+    <summary class="small soft">${t("ask_sources", { n: numberMarkers(turn.answer).size })}</summary>
     <ul class="plain">${groups.map((group = []) => {
       const { number, source, place } = group[0];
       return html`<li class="row"><span class="mark">${number}</span>

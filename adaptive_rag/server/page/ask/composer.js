@@ -31,10 +31,11 @@ import { changeCollections, conditionProblem, ScopeLine } from "./scope.js";
 const ScopePanel = lazyComponent(async () => (await import("./scope_panel.js")).ScopePanel);
 
 const QUESTION_KEY = "adaptive-rag.question";
+const SITUATION_KEY = "adaptive-rag.situation";
 /** The question being typed. It survives a change of screen, and the redirect to a sign-in provider. */
 const typedQuestion = signal(sessionStorage.getItem(QUESTION_KEY) ?? "");
-/** What users type about themselves. It survives a change of screen. */
-const typedSituation = signal("");
+/** What users type about themselves. It survives as the question does. */
+const typedSituation = signal(sessionStorage.getItem(SITUATION_KEY) ?? "");
 
 /** @param {string} text */
 function setTypedQuestion(text) {
@@ -47,6 +48,7 @@ effect(() => {
   const unanswered = last && last.state !== "answered" ? last.question : "";
   try {
     sessionStorage.setItem(QUESTION_KEY, typedQuestion.value || unanswered);
+    sessionStorage.setItem(SITUATION_KEY, typedSituation.value);
   } catch {
     // The storage is full.
   }

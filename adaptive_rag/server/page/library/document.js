@@ -80,12 +80,12 @@ export const documentFacts = ({ chunks, bytes, added }) => [
 /** Return the server's message about a document, in English. @param {DocumentRow} row @returns {string} */
 export const documentMessage = ({ problem, notes }) => problem ?? notes.join(" · ");
 
-/** Show a button to re-index a document. @param {{ name: string, id: string }} props `name` of its collection */
-export function ReindexButton({ name, id }) {
+/** Show a button to re-index a document. @param {{ name: string, id: string, label?: string }} props `name` of its collection */
+export function ReindexButton({ name, id, label }) {
   const reindex = async () => {
     await post(`${collectionPath(name)}/documents/${id}/reindex`);
     changes.value += 1;
     watchJobs(name);
   };
-  return html`<button onClick=${() => reindex().catch(notify)}>${t("library_read_again")}</button>`;
+  return html`<button aria-label=${label} onClick=${() => reindex().catch(notify)}>${t("library_read_again")}</button>`;
 }

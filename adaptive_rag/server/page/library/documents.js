@@ -86,7 +86,7 @@ export function Documents({ collection: { name, may } }) {
       title=${html`<a href=${link(["library", name], { document: row.id })}>${row.name}</a>`}
       details=${html`${row.found_note && html`<a class="found-note beginning" href=${link(["library", name], { document: row.id, notes: "open" })}>✎ ${row.found_note}</a>`}<span class=${row.state}>${ICONS[row.state]} ${labelFor("document_state", row.is_being_indexed ? "indexing" : row.state)}</span>
         ${[documentMessage(row) && html`<${ServerMessage} message=${documentMessage(row)} />`, ...documentFacts(row)].map((fact) => fact && html` · ${fact}`)}`}>
-      ${mayWrite && row.state === "failed" && html`<${ReindexButton} name=${name} id=${row.id} />`}
+      ${mayWrite && row.problem && html`<${ReindexButton} name=${name} id=${row.id} label=${t("library_read_again_of", { name: row.name })} />`}
       ${mayWrite && html`<button class="quiet" aria-label=${t("remove_of", { name: row.name })} onClick=${() => removeRows([row])}>${t("remove")}</button>`}
     <//></article>`;
   const counts = countsByState.value;
@@ -104,9 +104,9 @@ export function Documents({ collection: { name, may } }) {
       ${counts[0] > 0 && html`<button class="quiet" onClick=${() => getAll(path).then(chooseAll, notify)}>${t("library_choose_all")}</button>`}
       ${
         chosenCount > 0 &&
-        html`<button class="primary" onClick=${() => askSelection(name, chosen, folders).catch(notify)}>${t("only_ask_n", { n: chosenCount })}</button>
+        html`<div class="row"><button class="primary" onClick=${() => askSelection(name, chosen, folders).catch(notify)}>${t("only_ask_n", { n: chosenCount })}</button>
         ${mayWrite && chosen.length > 0 && html`<button class="danger" onClick=${() => removeRows(chosen)}>${t("library_remove_n", { n: chosen.length })}</button>`}
-        <button class="quiet" onClick=${chooseNone}>${t("library_choose_none")}</button>`
+        <button class="quiet" onClick=${chooseNone}>${t("library_choose_none")}</button></div>`
       }
     </div>
     <${PagedList} path=${path} version=${version} label=${t("library_list")} empty=${t("library_none_found")} row=${renderRow} />

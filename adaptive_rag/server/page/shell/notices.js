@@ -139,7 +139,7 @@ function Notice({ text, lang, isBad, undo, end }) {
   const pause = () => setPaused(true);
   const resume = () => setPaused(false);
   return html`<div class=${classes("card row", isBad && "bad")} role=${isBad && "alert"} onMouseEnter=${pause} onMouseLeave=${resume} onFocusIn=${!undo && pause} onFocusOut=${resume}>
-    <span class="grow" lang=${lang}>${text}</span>
+    <span class=${classes("grow", undo && "beginning")} lang=${lang}>${text}</span>
     ${undo ? html`<button ref=${takeFocus} onClick=${undo}>${t("undo")}</button>` : html`<button class="quiet" aria-label=${t("close")} onClick=${end}>×</button>`}
   </div>`;
 }
