@@ -11,7 +11,6 @@ from functools import cached_property
 from itertools import groupby, takewhile
 from pathlib import PurePath
 from textwrap import shorten
-from typing import NamedTuple
 
 from adaptive_rag.answer.quotes import readable
 from adaptive_rag.answer.rows import Cell
@@ -38,6 +37,8 @@ _NO_VALUE = frozenset("n/a n.a. na - – — --- … ...".split())
 # The column that Excel's loader makes of a line above a table
 _LINE_ABOVE = "table"
 _ARCHIVE = re.compile(r"\barchive\b", re.IGNORECASE)
+# Maximum number of rows times columns of a table that is read: objects may each have fields of their own.
+MOST_CELLS = 500_000
 # Maximum number of texts that describe a row whose name is a number or a date.
 TEXTS = 4
 # Maximum number of characters of a cell that is shown, such as the description of a ticket.
@@ -45,7 +46,8 @@ LONGEST_CELL = 200
 _DATE_FORMATS = "%Y-%m-%d", "%d %B %Y", "%d %b %Y", "%B %d, %Y", "%d.%m.%Y", "%Y-%m-%d %H:%M:%S"
 
 
-class NamedRow(NamedTuple):
+@dataclass(frozen=True)
+class NamedRow:
     """A row of a table: its cells with the names of their columns, and its position."""
 
     cells: tuple[Cell, ...]
@@ -55,8 +57,12 @@ class NamedRow(NamedTuple):
 
     def value(self, column: str) -> str:
         """Return the cell in a column; "" where it is empty or says so: "n/a"."""
-        cell = dict(self.cells).get(column, "")
+        cell = self._by_column.get(column, "")
         return "" if cell.lower() in _NO_VALUE else cell
+
+    @cached_property
+    def _by_column(self) -> dict[str, str]:
+        return dict(self.cells)
 
     @property
     def first_value(self) -> str:
@@ -159,7 +165,8 @@ def collect_tables(source: ListsChunks) -> list[WholeTable]:
                 bare_names.add(key)
     _add_nameless(tables)
     ordered = {key: [rows[start] for start in sorted(rows)] for key, rows in tables.items() if len(rows) > 1}
-    return [WholeTable(rows, title, key in bare_names) for key, rows in ordered.items()]
+    whole = [WholeTable(rows, title, key in bare_names) for key, rows in ordered.items()]
+    return [table for table in whole if len(table.rows) * len(table.columns) <= MOST_CELLS]
 
 
 def _add_nameless(tables: dict[tuple[str, str], dict[int, NamedRow]]) -> None:
