@@ -249,7 +249,8 @@ def _split_units(sizer: _ChunkSizer, record: Record) -> Iterator[_Unit]:
             is_cut = any("\n" not in text[cut : cut + 2] for _, cut in parts[:-1])
             sizer.oversized += not is_item and is_cut
             for part_start, part_end in parts:
-                before = tokens + sizer.tokens(previous_end, part_start)
+                # A gap as long as a chunk fills it. All tokens of megabytes of "!!!" take gigabytes.
+                before = tokens + sizer.tokens(previous_end, min(part_start, previous_end + sizer.size))
                 tokens = before + sizer.tokens(part_start, part_end)
                 keeps_with_next = (
                     boundary == _HEADING or text[part_end - 1] in ":：" or sizer.in_header(part_start)

@@ -12,6 +12,7 @@ from adaptive_rag.models import onnx
 from adaptive_rag.models.embeddings import limit_of
 from adaptive_rag.models.onnx import load_minilm, load_tokenizer
 from adaptive_rag.text.sentences import sentence_spans
+from adaptive_rag.text.tokens import TextLimit
 from tests.ingest.spans import checked_chunks
 
 SENTENCES = [f"Sentence number {number} tells of the tide and of the wall." for number in range(60)]
@@ -188,6 +189,14 @@ def test_metadata_that_many_chunks_repeat_are_cut():
     for chunk in chunks:
         assert chunk["metadata"]["row"] == 3 and answer.startswith(chunk["metadata"]["answer"])
         assert 15_000 < len(str(chunk["metadata"])) < 30_000 and chunk["metadata"]["question"] == "How long?"
+
+
+def test_signs_between_two_sentences_are_not_counted_all_at_once():
+    counted = []
+    limit = TextLimit(100, lambda text: counted.append(len(text)) or len(text) // 4)
+    chunks = list(split(source_of("The tide came.", "! " * 50_000, "It went."), limit=limit))
+    assert [chunk["text"] for chunk in chunks] == ["The tide came.", "It went."]
+    assert max(counted) <= 1000
 
 
 def test_a_document_of_headings_alone_has_full_chunks(read_file):
