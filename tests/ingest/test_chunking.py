@@ -183,7 +183,7 @@ def test_metadata_that_many_chunks_repeat_are_cut():
     answer = "The sea wall is long. " * 2_000
     wide = {f"field {number}": "x" * 90 for number in range(900)}
     builder.add_record(f"How long?\n{answer}", {**wide, "question": "How long?", "answer": answer, "row": 3})
-    builder.add_record("short", {"note": "y" * 3_000})
+    builder.add_record("short", {"blob": "z" * 1_000_000, "note": "y" * 3_000})
     *chunks, short = split(builder.build("faq.jsonl", "0" * 64))
     assert len(chunks) > 40 and short["metadata"] == {"note": "y" * 3_000}
     for chunk in chunks:
