@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -172,10 +173,18 @@ def collect_tables(source: ListsChunks) -> list[WholeTable]:
 def _add_nameless(tables: dict[tuple[str, str], dict[int, NamedRow]]) -> None:
     """Add the records without a first cell, which seem to be a table of their own, to their table."""
     columns = {key: {name for row in rows.values() for name, _ in row.cells} for key, rows in tables.items()}
-    for key, rows in list(tables.items()):
-        wider = (other for other in tables if other[0] == key[0] and columns[key] < columns[other])
+    records = {
+        key for key, rows in tables.items() if all("row" in row.chunk["metadata"] for row in rows.values())
+    }
+    # The tables with a column, by sheet and column: a wider table has the first column of the narrower one.
+    with_column = defaultdict[tuple[str, str], list[tuple[str, str]]](list)
+    for key, names in columns.items():
+        for name in names:
+            with_column[key[0], name].append(key)
+    for key in list(tables):
+        wider = (other for other in with_column[key] if other in tables and columns[key] < columns[other])
         whole = next(wider, None)
-        if whole and all("row" in row.chunk["metadata"] for row in (*rows.values(), *tables[whole].values())):
+        if whole and {key, whole} <= records:
             tables[whole] |= tables.pop(key)
 
 

@@ -494,3 +494,13 @@ def test_a_table_with_columns_for_each_row_is_read_up_to_a_limit(rows: int, tabl
         {**candidate(f"name: tern\nfield {i}: 5", start=100 * i), "metadata": {"row": i}} for i in range(rows)
     ]
     assert len(collect_tables(SimpleNamespace(chunks=lambda: chunks))) == tables
+
+
+def test_rows_that_begin_with_fields_of_their_own_are_collected_in_linear_time() -> None:
+    chunks = [
+        {**candidate(f"field {i}: 5\nname: tern", start=100 * i), "metadata": {"row": i}}
+        for i in range(4_000)
+    ]
+    started = time.process_time()
+    assert not collect_tables(SimpleNamespace(chunks=lambda: chunks))
+    assert time.process_time() - started < 2
