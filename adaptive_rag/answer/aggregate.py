@@ -24,6 +24,7 @@ from adaptive_rag.answer.whole_tables import (
     without_retired,
     write_number,
 )
+from adaptive_rag.deadline import in_time
 from adaptive_rag.source import ChoosesSources, ChunkSource, ListsChunks
 from adaptive_rag.state import Candidate, Phrase
 from adaptive_rag.text.phrases import join_pieces, say
@@ -62,7 +63,8 @@ def work_out(question: str, passages: Sequence[Candidate], source: ChunkSource) 
         if not isinstance(document, ListsChunks):
             return None
         tables = without_retired(collect_tables(document))
-        fitting += filter(None, (read_table_question(question, kind, measure, table) for table in tables))
+        asked_of = (read_table_question(question, kind, measure, table) for table in in_time(tables))
+        fitting += filter(None, asked_of)
     best = max((asked.fit for asked in fitting), default=())
     chosen = [asked for asked in fitting if asked.fit == best]
     # Where several tables fit equally, the question may mean any of them.

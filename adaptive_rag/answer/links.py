@@ -29,6 +29,7 @@ _ACTIVE = re.compile(r"(?:javascript|vbscript|data|blob):", re.I)
 # An answer without a match contains no link, image or tag.
 _SUSPECT = re.compile(rf"\]\s*[(\[:]|!\[|<[a-z/!?]|&#?\w+;|\\|{_BARE.pattern}", re.I)
 _PUNCTUATION = ".,;:!?'\"”’*_~`"
+_OPENING = {")": "(", "]": "[", "}": "{"}
 # Tags that only format text: they load nothing and do nothing.
 _FORMATTING = re.compile(r"</?(?:b|i|em|strong|sub|sup|br)\s*/?>", re.I)
 _IMAGE_START = re.compile(r"!\[")
@@ -173,14 +174,13 @@ def _normalise(address: str) -> str:
 
 def _trim(address: str) -> str:
     """Remove final punctuation, and a closing bracket that was opened before the address."""
-    while address:
-        last = address[-1]
-        opening = {")": "(", "]": "[", "}": "{"}.get(last, "")
-        is_unopened = opening and address.count(last) > address.count(opening)
-        if last not in _PUNCTUATION and not is_unopened:
-            break
-        address = address[:-1]
-    return address
+    unopened = {last: address.count(last) - address.count(first) for last, first in _OPENING.items()}
+    end = len(address)
+    while end and (address[end - 1] in _PUNCTUATION or unopened.get(address[end - 1], 0) > 0):
+        end -= 1
+        if address[end] in unopened:
+            unopened[address[end]] -= 1
+    return address[:end]
 
 
 def _without_query(address: str) -> str:

@@ -17,6 +17,7 @@ from adaptive_rag.answer.whole_tables import (
     is_flag,
     yes_cells,
 )
+from adaptive_rag.deadline import in_time
 from adaptive_rag.text.words import STOP_WORDS, stem, terms, words
 
 _YEAR = re.compile(r"(?:19|20)\d\d")
@@ -116,7 +117,7 @@ def _find_cells(
     # "House E" means the column "House" and no other with an "E".
     letters = find_letters(question).difference(*(_words_after(name, question) for name in table.columns))
     cells, cell_terms = dict[str, list[str]](), dict[str, set[str]]()
-    for column in table.columns:
+    for column in in_time(table.columns):
         by_name = _cells_by_name({cell for row in table.rows if (cell := row.value(column))})
         all_cells = {cell for each in by_name.values() for cell in each}
         is_of_years = all(map(_YEAR.fullmatch, all_cells))

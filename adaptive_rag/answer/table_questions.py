@@ -7,11 +7,13 @@ word is left to the reader, since it may ask for something else.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from itertools import takewhile
 from statistics import median
+from typing import Any
 
 from adaptive_rag.answer.quotes import readable
 from adaptive_rag.answer.row_conditions import (
@@ -31,9 +33,12 @@ from adaptive_rag.answer.whole_tables import (
     is_flag,
 )
 from adaptive_rag.answer.word_lists import NUMBER_NAMES
+from adaptive_rag.deadline import in_time
 from adaptive_rag.state import Phrase
 from adaptive_rag.text.phrases import say
 from adaptive_rag.text.words import ASKING_WORDS, STOP_WORDS, stem, terms, words
+
+_Group = tuple[list[NamedRow], list[NamedRow]]
 
 
 def _add_up(values: Sequence[Decimal]) -> Decimal:
@@ -311,36 +316,45 @@ def _select_section(question: str, table: WholeTable) -> WholeTable:
 
     Rows below "Prices 2024 (no longer valid)" are left out where there are others.
     """
-    items = [row for row in table.rows if not _is_total(row, table)] or table.rows
+    items = _without_totals(table) or table.rows
     asked = set(terms(question)) - set(terms(" ".join(table.headings)))
     in_section = [row for row in items if asked.intersection(terms(" ".join(row.headings)))] or items
     valid = [row for row in in_section if not is_retired("\n".join(row.headings), "")]
     return replace(table, rows=valid or in_section)
 
 
-def _is_total(row: NamedRow, table: WholeTable) -> bool:
-    """Return whether a row has a result of the others: "Total", or "Total cost" with their sum.
+def _without_totals(table: WholeTable) -> list[NamedRow]:
+    """Return the rows of a table without results of the others: "Total", or "Total cost" with their sum.
 
-    "North | Total" has the sum of the other rows of "North".
+    "North | Total" has the sum of the other rows of "North". The rows are compared by groups, since thousands
+    may be totals.
     """
-    if _TOTAL_ROW.fullmatch(_bare_name(row)):
-        return True
-    names_total = bool(_NAMES_TOTAL.match(_bare_name(row)))
-    if not names_total and not any(_TOTAL_ROW.fullmatch(value.strip(" *:")) for _, value in row.cells):
-        return False
-    others = [
-        other
-        for other in table.rows
-        if other is not row
-        and other.headings == row.headings
-        and (not _NAMES_TOTAL.match(_bare_name(other)) if names_total else other.cells[0] == row.cells[0])
-    ]
-    return len(others) > names_total and any(
-        number == sum(numbers)
-        for column in table.columns
-        if (numbers := column_numbers(others, column).values())
-        for number in column_numbers([row], column).values()
-    )
+    # The rows that may be totals, and the others, by what they have in common.
+    by_headings, by_name = defaultdict[Any, _Group](_new_group), defaultdict[Any, _Group](_new_group)
+    for row in in_time(table.rows):
+        headings, names_total = tuple(row.headings), bool(_NAMES_TOTAL.match(_bare_name(row)))
+        by_headings[headings][not names_total].append(row)
+        if not names_total:
+            is_result = any(_TOTAL_ROW.fullmatch(value.strip(" *:")) for _, value in row.cells)
+            by_name[headings, row.cells[0]][not is_result].append(row)
+    totals = {id(row) for row in table.rows if _TOTAL_ROW.fullmatch(_bare_name(row))}
+    for groups, least in ((by_headings, 2), (by_name, 1)):
+        for results, others in groups.values():
+            if results and len(others) >= least:
+                numbers = {
+                    column: column_numbers(others, column).values() for column in in_time(table.columns)
+                }
+                sums = {column: sum(values) for column, values in numbers.items() if values}
+                totals |= {id(row) for row in in_time(results) if _has_sum(row, sums)}
+    return [row for row in table.rows if id(row) not in totals]
+
+
+def _new_group() -> _Group:
+    return [], []
+
+
+def _has_sum(row: NamedRow, sums: Mapping[str, Decimal | int]) -> bool:
+    return any(number == sums[name] for name in sums for number in column_numbers([row], name).values())
 
 
 def _bare_name(row: NamedRow) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -11,7 +12,6 @@ from functools import cached_property, lru_cache
 from itertools import groupby, takewhile
 from pathlib import PurePath
 from textwrap import shorten
-from typing import NamedTuple
 
 from adaptive_rag.answer.quotes import readable
 from adaptive_rag.answer.rows import Cell, name_serial
@@ -43,6 +43,8 @@ _NO_VALUE = frozenset("n/a n.a. na - – — --- … ...".split())
 # The column that Excel's loader makes of a line above a table
 _LINE_ABOVE = "table"
 _ARCHIVE = re.compile(r"\barchive\b", re.IGNORECASE)
+# Maximum number of rows times columns of a table that is read: objects may each have fields of their own.
+MOST_CELLS = 500_000
 # Maximum number of texts that describe a row whose name is a number or a date.
 TEXTS = 4
 # Maximum number of characters of a cell that is shown, such as the description of a ticket.
@@ -53,7 +55,8 @@ _DATE_FORMATS = (
 )
 
 
-class NamedRow(NamedTuple):
+@dataclass(frozen=True)
+class NamedRow:
     """A row of a table: its cells with the names of their columns, and its position."""
 
     cells: tuple[Cell, ...]
@@ -63,8 +66,12 @@ class NamedRow(NamedTuple):
 
     def value(self, column: str) -> str:
         """Return the cell in a column; "" where it is empty or says so: "n/a"."""
-        cell = dict(self.cells).get(column, "")
+        cell = self._by_column.get(column, "")
         return "" if cell.lower() in _NO_VALUE else cell
+
+    @cached_property
+    def _by_column(self) -> dict[str, str]:
+        return dict(self.cells)
 
     @property
     def first_value(self) -> str:
@@ -168,16 +175,25 @@ def collect_tables(source: ListsChunks) -> list[WholeTable]:
                 bare_names.add(key)
     _add_nameless(tables)
     ordered = {key: [rows[start] for start in sorted(rows)] for key, rows in tables.items() if len(rows) > 1}
-    return [WholeTable(rows, title, key in bare_names) for key, rows in ordered.items()]
+    whole = [WholeTable(rows, title, key in bare_names) for key, rows in ordered.items()]
+    return [table for table in whole if len(table.rows) * len(table.columns) <= MOST_CELLS]
 
 
 def _add_nameless(tables: dict[tuple[str, str], dict[int, NamedRow]]) -> None:
     """Add the records without a first cell, which seem to be a table of their own, to their table."""
     columns = {key: {name for row in rows.values() for name, _ in row.cells} for key, rows in tables.items()}
-    for key, rows in list(tables.items()):
-        wider = (other for other in tables if other[0] == key[0] and columns[key] < columns[other])
+    records = {
+        key for key, rows in tables.items() if all("row" in row.chunk["metadata"] for row in rows.values())
+    }
+    # The tables with a column, by sheet and column: a wider table has the first column of the narrower one.
+    with_column = defaultdict[tuple[str, str], list[tuple[str, str]]](list)
+    for key, names in columns.items():
+        for name in names:
+            with_column[key[0], name].append(key)
+    for key in list(tables):
+        wider = (other for other in with_column[key] if other in tables and columns[key] < columns[other])
         whole = next(wider, None)
-        if whole and all("row" in row.chunk["metadata"] for row in (*rows.values(), *tables[whole].values())):
+        if whole and {key, whole} <= records:
             tables[whole] |= tables.pop(key)
 
 

@@ -23,6 +23,8 @@ OWN_FIELDS = ("source", "file", "kind", "page", "section")
 _NOT_FIELDS = frozenset(
     {"cells", "columns", "line", "ocr_spans", "page_end", "page_starts", "section_starts"}
 )
+# The first so many fields can be compared. Rows that each have fields of their own would take gigabytes.
+MOST_FIELDS = 20_000
 # The number of values of a text field that are shown, and the most characters of each.
 EXAMPLES, SHOWN = 3, 40
 
@@ -70,7 +72,8 @@ class Fields:
                 self._columns[name].add(position, value)
         for position, document in enumerate(metadata):
             for name, value in document.items():
-                if name not in _NOT_FIELDS and name not in own:
+                is_kept = name in self._columns or len(self._columns) < MOST_FIELDS
+                if is_kept and name not in _NOT_FIELDS and name not in own:
                     self._columns.setdefault(name, _Column()).add(position, _to_comparable(value))
 
     @classmethod

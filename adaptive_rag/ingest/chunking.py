@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 DEFAULT_SIZE = 1000
 DEFAULT_OVERLAP = 200
 SMALLEST_SIZE = 50
-# In characters: one text and all values that each chunk of a long record has as metadata.
+# In characters: one text that each chunk of a long record has as metadata, and all metadata of a chunk.
 LONGEST_VALUE, LONGEST_METADATA = 2_000, 20_000
 # Headings and column names take at most this share of what the embedding model reads.
 _PREFIX_SHARE = 1 / 3
@@ -69,7 +69,8 @@ def split(
     column names as `metadata["columns"]`, and a chunk of a transcript has the speakers' names as
     `metadata["speakers"]`. A chunk with text read from a picture has `metadata["ocr"]`, true, the mean
     confidence as `metadata["ocr_confidence"]`, and the confidence of each line as `metadata["ocr_spans"]`.
-    Metadata of a record that is longer than a chunk are cut to `LONGEST_VALUE` and `LONGEST_METADATA`, since
+    Metadata beyond `LONGEST_METADATA` are left out, since each question loads those of the passages that it
+    reads. Texts in the metadata of a record that is longer than a chunk are cut to `LONGEST_VALUE`, since
     each of its chunks repeats them: the answer in a list of questions and answers may be as long as a book.
 
     No chunk crosses a record or ends with a heading. Ids are stable: the same source, span and text give the
@@ -87,9 +88,8 @@ def _split(text: SourceText, sizer: _ChunkSizer, overlap: float, notes: list[str
     """Yield the chunks of a source, record by record, with their column names and speakers."""
     turns = find_turns(text.text) if not text.records else []
     for record in _records(text):
-        shared = {**text.metadata, **record.metadata}
-        if record.end - record.start > sizer.size:
-            shared = _cut_metadata(shared)
+        longest_value = LONGEST_VALUE if record.end - record.start > sizer.size else LONGEST_METADATA
+        shared = _cut_metadata({**text.metadata, **record.metadata}, longest_value)
         for start, end, new_start in _pack(_split_units(sizer, record), sizer, overlap):
             computed = {
                 "columns": list(sizer.columns_at(start)),
@@ -103,11 +103,11 @@ def _split(text: SourceText, sizer: _ChunkSizer, overlap: float, notes: list[str
         notes.append(f"{sizer.oversized} {one if sizer.oversized == 1 else many} cut")
 
 
-def _cut_metadata(metadata: dict[str, Any]) -> dict[str, Any]:
+def _cut_metadata(metadata: dict[str, Any], longest_value: int) -> dict[str, Any]:
     """Return metadata with long texts cut, and without what then exceeds the room; the last come first."""
     kept, room = dict[str, Any](), LONGEST_METADATA
     for name, value in reversed(metadata.items()):  # the loaders' own fields, such as the row, are last
-        value = value[:LONGEST_VALUE] if isinstance(value, str) else value
+        value = value[:longest_value] if isinstance(value, str) else value
         length = len(name) + len(str(value))
         if length <= room:
             kept[name] = value
@@ -249,7 +249,8 @@ def _split_units(sizer: _ChunkSizer, record: Record) -> Iterator[_Unit]:
             is_cut = any("\n" not in text[cut : cut + 2] for _, cut in parts[:-1])
             sizer.oversized += not is_item and is_cut
             for part_start, part_end in parts:
-                before = tokens + sizer.tokens(previous_end, part_start)
+                # A gap as long as a chunk fills it. All tokens of megabytes of "!!!" take gigabytes.
+                before = tokens + sizer.tokens(previous_end, min(part_start, previous_end + sizer.size))
                 tokens = before + sizer.tokens(part_start, part_end)
                 keeps_with_next = (
                     boundary == _HEADING or text[part_end - 1] in ":：" or sizer.in_header(part_start)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import time
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -395,15 +396,17 @@ def _record_documents(
     notes = [note for note in report.notes if note.source not in report.sources]
     missing_pages = [Failure(note.source, note.text) for note in notes if is_address(note.source)]
     failures = [*report.failed, *missing_pages]
+    reasons_of = defaultdict[str, list[str]](list)
+    for failure in failures:
+        for owner in owners_of(failure.source):
+            reasons_of[owner].append(str(failure)[:_LONGEST_PROBLEM])
     problems = list[dict[str, Any]]()
     for document in documents:
         row = db.get(Document, document.id)
         if row is None or row.digest != document.digest:
             continue  # deleted or replaced meanwhile, for which there is another job
         records = indexed.get(row.name, [])
-        reasons = [
-            str(failure)[:_LONGEST_PROBLEM] for failure in failures if row.name in owners_of(failure.source)
-        ]
+        reasons = reasons_of[row.name]
         row.chunks = sum(record.chunks for record in records) if records else None
         row.problem = "; ".join(reasons)[:_LONGEST_PROBLEM] or (
             None if records else f"{row.name} holds no text"

@@ -49,6 +49,9 @@ _VALUE_PART = re.compile(r"(?P<number>\d[\d.,]*)|(?P<code>[^\W\d_]+\d\w*)|(?P<wo
 _FIGURE = re.compile(r"(?!.*[^\W\d_]{2}).*\d.*")
 # In characters. In a table of two columns, a longer text is not a column name.
 _MAX_NAME_LENGTH = 50
+# In characters, of all names together. Each passage of a table repeats them, so a row of megabytes as names
+# would fill a disk.
+_LONGEST_HEADER = 20_000
 # A cell without a value: "n/a", "...", "£–".
 _NO_VALUE = re.compile(r"(?:[$£€¥] ?)?[-–—.*…]+|\(?(?:n\.?/?a\.?|x|nil)\)?", re.IGNORECASE)
 
@@ -174,6 +177,8 @@ def _split_header(rows: list[Row]) -> Table:
     columns = zip(*(row.cells for row in rows[:header_rows]), strict=True)
     names = (dict.fromkeys(cell for cell in column if cell != EMPTY_CELL) for column in columns)
     joined_names = tuple(" ".join(name) or EMPTY_CELL for name in names)
+    if len(str(joined_names)) > _LONGEST_HEADER:
+        return Table((), tuple(rows), rows[0].start)
     return Table(joined_names, tuple(rows[header_rows:]), rows[0].start)
 
 
@@ -211,8 +216,11 @@ def names_columns(rows: list[tuple[str, ...]]) -> bool:
     has_number = has_digit[1][0] and not _YEAR.fullmatch(first[-1])
     if len(first) == 2 and _NUMBER_LABEL.fullmatch(first[0]) and has_number and not any(has_digit[0]):
         return False
-    for column, cell in enumerate(first):
-        below = [row[column] for row in rest if column < len(row)]
+    cells_below: list[list[str]] = [[] for _ in first]
+    for row in rest:
+        for cells, cell in zip(cells_below, row, strict=False):
+            cells.append(cell)
+    for cell, below in zip(first, cells_below, strict=True):
         amounts = sum(bool(_AMOUNT.match(c)) or _has_no_value(c) for c in below)
         is_title = _TITLE.match(cell) or (_RANGE.fullmatch(cell) and not any(map(_RANGE.fullmatch, below)))
         is_above_amounts = is_title and amounts > len(below) / 2

@@ -1,19 +1,22 @@
 """What is worked out over the rows of a table, and what is left to the reader."""
 
 import re
+import time
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
+from types import SimpleNamespace
 
 import openpyxl
 import pytest
 
 from adaptive_rag.answer.aggregate import LISTED, NAMED, work_out
 from adaptive_rag.answer.quotes import WholeAnswer
-from adaptive_rag.answer.table_questions import KINDS, question_kind
+from adaptive_rag.answer.table_questions import KINDS, question_kind, read_table_question
+from adaptive_rag.answer.whole_tables import NamedRow, WholeTable, collect_tables
 from adaptive_rag.index import Index
 from adaptive_rag.text.phrases import english
-from tests.answer.made import build_index
+from tests.answer.made import build_index, candidate
 
 Ask = Callable[[str, str], WholeAnswer | None]
 
@@ -535,3 +538,30 @@ def test_rows_are_those_that_the_question_means_and_doubtful_ones_are_left_to_th
     found = ask(documents, question)
     text = re.sub(r" \[\d\]", "", found.text) if found else ""
     assert said in text if said else not text
+
+
+def test_a_table_of_totals_alone_is_read_in_linear_time() -> None:
+    cells = (("Region", "North"), ("Kind", "Total"), ("Amount", "5"))
+    table = WholeTable([NamedRow(cells, candidate("", start=i), i, i + 1) for i in range(1_000)])
+    started = time.process_time()
+    asked = read_table_question("what is the total amount?", "sum", "", table)
+    assert asked is not None and len(asked.rows) == 1_000
+    assert time.process_time() - started < 5
+
+
+@pytest.mark.parametrize(("rows", "tables"), [(100, 1), (800, 0)])
+def test_a_table_with_columns_for_each_row_is_read_up_to_a_limit(rows: int, tables: int) -> None:
+    chunks = [
+        {**candidate(f"name: tern\nfield {i}: 5", start=100 * i), "metadata": {"row": i}} for i in range(rows)
+    ]
+    assert len(collect_tables(SimpleNamespace(chunks=lambda: chunks))) == tables
+
+
+def test_rows_that_begin_with_fields_of_their_own_are_collected_in_linear_time() -> None:
+    chunks = [
+        {**candidate(f"field {i}: 5\nname: tern", start=100 * i), "metadata": {"row": i}}
+        for i in range(4_000)
+    ]
+    started = time.process_time()
+    assert not collect_tables(SimpleNamespace(chunks=lambda: chunks))
+    assert time.process_time() - started < 2

@@ -1,5 +1,7 @@
 """What an answer may point to: a page that shows it loads nothing, and leads to the documents' addresses."""
 
+import time
+
 import pytest
 
 from adaptive_rag.answer.links import GONE, keep_own_links, own_addresses
@@ -83,6 +85,13 @@ def test_a_text_of_brackets_ends_soon_and_harmlessly(opening):
     found, _ = keep_own_links(text, OWN)
     assert "[1]" in found
     assert "![x](" not in found and "evil.example" not in found
+
+
+def test_the_end_of_a_long_address_is_found_soon():
+    document = {"text": "", "source": "a.md", "metadata": {"page": f"{EVIL}/(a)" + ")." * 120_000}}
+    started = time.process_time()
+    assert any(address.endswith("/(a)") for address in own_addresses([document]))
+    assert time.process_time() - started < 2
 
 
 def test_a_text_of_very_many_brackets_keeps_its_words_and_markers():

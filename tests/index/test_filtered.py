@@ -166,3 +166,10 @@ def test_a_passage_over_several_pages_meets_a_condition_on_any_of_them(tmp_path:
     assert index.fields()["page"] == "number: 1 to 2"
     for condition, count in {"page = 1": 1, "page = 2": 1, "page > 1": 1, "page = 3": 0}.items():
         assert len(list(index.where(read_where(condition)).chunks())) == count, condition
+
+
+def test_rows_that_each_have_fields_of_their_own_keep_a_limited_number() -> None:
+    rows = [{"shared": row, **{f"field {row} {i}": i for i in range(500)}} for row in range(50)]
+    none = [None] * len(rows)
+    fields = Fields(["a.jsonl"] * len(rows), none, none, rows)
+    assert len(fields.kinds()) <= 20_000 and fields.values("shared") == list(range(50))

@@ -12,6 +12,7 @@ from adaptive_rag.models import onnx
 from adaptive_rag.models.embeddings import limit_of
 from adaptive_rag.models.onnx import load_minilm, load_tokenizer
 from adaptive_rag.text.sentences import sentence_spans
+from adaptive_rag.text.tokens import TextLimit
 from tests.ingest.spans import checked_chunks
 
 SENTENCES = [f"Sentence number {number} tells of the tide and of the wall." for number in range(60)]
@@ -182,12 +183,20 @@ def test_metadata_that_many_chunks_repeat_are_cut():
     answer = "The sea wall is long. " * 2_000
     wide = {f"field {number}": "x" * 90 for number in range(900)}
     builder.add_record(f"How long?\n{answer}", {**wide, "question": "How long?", "answer": answer, "row": 3})
-    builder.add_record("short", {"note": "y" * 3_000})
+    builder.add_record("short", {"blob": "z" * 1_000_000, "note": "y" * 3_000})
     *chunks, short = split(builder.build("faq.jsonl", "0" * 64))
     assert len(chunks) > 40 and short["metadata"] == {"note": "y" * 3_000}
     for chunk in chunks:
         assert chunk["metadata"]["row"] == 3 and answer.startswith(chunk["metadata"]["answer"])
         assert 15_000 < len(str(chunk["metadata"])) < 30_000 and chunk["metadata"]["question"] == "How long?"
+
+
+def test_signs_between_two_sentences_are_not_counted_all_at_once():
+    counted = []
+    limit = TextLimit(100, lambda text: counted.append(len(text)) or len(text) // 4)
+    chunks = list(split(source_of("The tide came.", "! " * 50_000, "It went."), limit=limit))
+    assert [chunk["text"] for chunk in chunks] == ["The tide came.", "It went."]
+    assert max(counted) <= 1000
 
 
 def test_a_document_of_headings_alone_has_full_chunks(read_file):

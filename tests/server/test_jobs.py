@@ -21,7 +21,7 @@ from adaptive_rag.server import folders, indexing, workers
 from adaptive_rag.server.folders import CollectionFolder
 from adaptive_rag.server.followers import MOST_PER_PERSON, POLL_SECONDS
 from adaptive_rag.server.roles import Role
-from adaptive_rag.server.tables import Collection, Job, JobState
+from adaptive_rag.server.tables import Collection, Document, Job, JobState
 from tests.server.conftest import Serve, add_user, do_after, work
 from tests.server.processes import wait_for
 from tests.server.test_documents import FERRY, TIDE, URL, archive, upload
@@ -337,3 +337,13 @@ def test_jobs_are_listed_newest_first(client: TestClient) -> None:
     assert listed["items"][0]["created"] > listed["items"][1]["created"]
     assert client.get(f"{URL}/jobs", params={"state": "done"}).json()["total"] == 0
     assert client.get(f"{URL}/jobs/none").status_code == 404
+
+
+def test_the_files_of_archives_that_cannot_be_read_are_recorded_in_linear_time() -> None:
+    archives = [Document(id=str(i), name=f"{i}.zip", digest="") for i in range(50)]
+    failed = [Failure(f"{i % 50}.zip/{'letters/' * 100}{i}.pdf", "is empty") for i in range(4_000)]
+    db: Any = SimpleNamespace(get=lambda _, row_id: archives[int(row_id)])
+    started = time.process_time()
+    problems = indexing._record_documents(db, archives, IndexReport(failed=failed), {})
+    assert len(problems) == 4_000 and all(row.problem.startswith(f"{row.name}/") for row in archives)
+    assert time.process_time() - started < 3

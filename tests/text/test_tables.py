@@ -120,9 +120,21 @@ def test_a_row_whose_last_bar_is_escaped_has_a_cell() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["| a | b |\n| " + "-" * 50_000 + " x |\n", "a | b" + " " * 50_000 + "x\nThe end.\n"]
+    "text",
+    [
+        "| a | b |\n| " + "-" * 50_000 + " x |\n",
+        "a | b" + " " * 50_000 + "x\nThe end.\n",
+        "tern | " * 30_000 + "gull\n" + "a | b\n" * 30_000,
+    ],
+    ids=["rule", "blanks", "columns"],
 )
 def test_a_long_line_is_read_in_linear_time(text: str) -> None:
     started = time.process_time()
     list(find_tables(text))
     assert time.process_time() - started < 5
+
+
+def test_names_of_columns_longer_than_a_passage_may_repeat_are_a_row() -> None:
+    header, rows = " | ".join(f"name{i}" for i in range(2_000)), "a | b\n" * 3
+    (table,) = find_tables(f"{header}\n--- | ---\n{rows}")
+    assert table.columns == () and len(table.rows) == 4
