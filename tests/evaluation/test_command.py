@@ -96,7 +96,7 @@ def test_the_judges_verdicts_and_analysis_are_shown_in_the_terminal(ask: Any, wr
     with ChatServer(say=say) as server:
         of_model = ("--model", "openai:scripted", "--set", f"models.base_url={server.url}")
         comparison = ("--arms", "adaptive", "--judge", "vector-bm25-fusion", "--limit", 2)
-        result = ask(write_set(), *comparison, *of_model, "--out", "results")
+        result = ask(write_set(), *comparison, *of_model, "--out", "results", "--markdown", "results.md")
         judging = [call for call in server.calls if "You compare answers" in str(call.body)]
     assert result.exit_code == 0, result.output
     rows = [line.split() for line in result.stdout.splitlines()]
@@ -104,6 +104,7 @@ def test_the_judges_verdicts_and_analysis_are_shown_in_the_terminal(ask: Any, wr
     assert ["recipe-vector-bm25-fusion", *["7.0"] * 5] in rows
     assert "Fusion is best where words and meaning agree." in result.stdout
     assert len(judging) % 3 == 0 and judging
+    assert "--judge vector-bm25-fusion --markdown results.md` wrote" in Path("results.md").read_text()
 
 
 def test_labelled_questions_are_collected_for_learning(ask: Any, write_set: Any, tmp_path: Path) -> None:
