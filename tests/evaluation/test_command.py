@@ -33,7 +33,7 @@ app.command("eval")(reporting_errors(flatten_options(evaluate)))
 def ask(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     """Run the command in an empty folder with a cache of its own."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "caches"))
-    monkeypatch.setenv("COLUMNS", "120")
+    monkeypatch.setenv("COLUMNS", "60")
     monkeypatch.chdir(tmp_path)
 
     def run(*arguments: object) -> Any:
@@ -56,6 +56,8 @@ def test_the_command_writes_what_the_contract_names(ask: Any, write_set: Any, tm
         assert set(line["ranked"]["standard"]) == {"p1", "p2", "p3", "p4"}
     assert (tmp_path / "results" / "report.html").read_text().startswith("<!doctype html>")
     assert "tiny" in result.stdout
+    # A pipe gets all columns, however narrow the terminal is.
+    assert {"precision@10", "95", "won/lost", "ms"} <= set(result.stdout.splitlines()[1].split())
 
 
 def test_answers_over_documents_are_scored_and_cited(ask: Any, tmp_path: Path) -> None:

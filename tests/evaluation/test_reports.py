@@ -283,7 +283,7 @@ def test_a_judge_has_a_section_and_says_how_often_the_order_mattered(
     write_reports(finished, out, verdicts=verdicts, markdown=out / "results.md")
     text, page = (out / "report.html").read_text(), (out / "results.md").read_text()
     assert "The order changed the verdict on 2 of them" in text and "verdict on 2 of them" in page
-    assert "| best answer | standard | adaptive | tie |\n|---|--:|--:|--:|\n| all types | 0 | 0 | 2 |\n" in page
+    assert "| best answer | standard | adaptive | tie |\n|---|--:|--:|--:|\n| all types | 0 | 0 | 2 |" in page
     assert "\n| adaptive | 5.00 | 5.00 | 5.00 | 5.00 | 5.00 |\n\n> Nobody wins <b>.\n\n## Every" in page
     assert "Nobody wins &lt;b&gt;." in text
     assert json.loads((out / "details.json").read_text())["judge"]["wins"]["all"]["tie"] == 2
