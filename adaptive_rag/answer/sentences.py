@@ -236,6 +236,9 @@ def _read_passage(index: int, passage: Candidate, sentences: Sentences) -> Itera
     table_headers = attempt("units", partial(_find_table_headers, passage), set[int]())
     yield from units
     for position, (start, end) in enumerate(sentences.spans.tolist()):
+        if answer:
+            # "At nine.\nteam: Kitchen" may be one sentence; the line below the answer is a unit.
+            end = min([end, *(unit.start for unit in units if unit.start > start)])
         if any(start < unit.end and unit.start < end for unit in units):
             continue
         piece = _trim(passage, max(start, passage["start"], answer), min(end, passage["end"]))

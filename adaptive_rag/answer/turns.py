@@ -20,7 +20,7 @@ _TITLED_NAME = re.compile(rf"\b{TITLE}[ \n](?:{CAPITALISED} )?(?P<surname>{CAPIT
 _SENTENCE_START = re.compile(r"(?:\A|(?<=[.!?…;”\"’)])\s{1,3}|\n\s{0,3})(?=\S)")
 # The result in minutes: "It was agreed to wait.", "The motion is carried.", "Rejected (3 to 5)."
 _RESULT = re.compile(
-    r"(?:(?:It|The (?:amendment|motion|proposal)) (?:is|was) )?"
+    r"(?:(?:It|The (?:amendment|motion|proposal)) (?:is|was) |The meeting )?"
     r"(?:adopted|agreed|carried|decided|deferred|passed|postponed|rejected|resolved)\b",
     re.IGNORECASE,
 )

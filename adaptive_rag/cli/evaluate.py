@@ -95,9 +95,10 @@ def evaluate(
         place = error.filename or output_options.out
         raise ConfigurationError(f"{str(place)!r} cannot be read or written: {error.strerror}.") from error
     jobs = report.run.about["jobs"]
-    print_report(stdout(), report.rows, k=measure_options.k, routing=report.routing, jobs=jobs)
+    console = stdout(unbroken=True)
+    print_report(console, report.rows, k=measure_options.k, routing=report.routing, jobs=jobs)
     if report.judge is not None:
-        print_judge(stdout(), report.judge)
+        print_judge(console, report.judge)
     print_note(
         f"Wrote {output_options.out / 'report.html'} and, beside it, summary.json and questions.jsonl."
     )

@@ -15,12 +15,8 @@ from adaptive_rag.cli.output import (
     print_note,
     print_table,
     short_source,
-    stdout,
 )
 from adaptive_rag.text.places import format_other_names
-
-# In characters, of a line that is not shown in a terminal.
-MAX_WIDTH = 1_000
 
 Prefix = Annotated[
     str,
@@ -54,9 +50,7 @@ def list_documents(prefix: Prefix = "", index: options.Index = None, as_json: op
         elif document.copy_of is not None:
             notes.append(f"{name}: the same as {short_source(document.copy_of)}")
         notes += [f"{name}: {note}" for note in document.notes]
-    # In a file or a pipe, a name that is broken in two could not be searched for.
-    width = None if stdout().is_terminal else MAX_WIDTH
-    print_table(("document", "kind", "chunks", "indexed"), rows, width=width)
+    print_table(("document", "kind", "chunks", "indexed"), rows, unbroken=True)
     for note in notes:
         print_line(note, style="dim")
     chunks = sum(document.chunks for document in documents if document.copy_of is None)

@@ -44,6 +44,8 @@ _NAME_PART = re.compile(r"[^\s/_-]*[\s/_-]+|[^\s/_-]+$")
 
 # Characters of a line. Longer lines are hard to read, however wide the terminal is.
 MEASURE = 96
+# Characters of a line that is not shown in a terminal, where a name that is broken in two is not found.
+MAX_WIDTH = 10_000
 
 
 class _Terminal(Console):
@@ -61,9 +63,12 @@ class _Terminal(Console):
             yield segment if segment.control else segment._replace(text=visible(segment.text))
 
 
-def stdout() -> Console:
-    """Return the console for answers."""
-    return _open_console(stderr=False)
+def stdout(*, unbroken: bool = False) -> Console:
+    """Return the console for answers; if `unbroken`, a file or a pipe gets lines of any length."""
+    console = _open_console(stderr=False)
+    if unbroken and not console.is_terminal:
+        console.width = MAX_WIDTH
+    return console
 
 
 def stderr() -> Console:
@@ -156,16 +161,14 @@ def print_plain(text: str) -> None:
     echo(visible(redact_known(text)), nl=False)
 
 
-def print_table(
-    columns: Sequence[str], rows: Iterable[Sequence[Part]], *, wrap: bool = True, width: int | None = None
-) -> None:
+def print_table(columns: Sequence[str], rows: Iterable[Sequence[Part]], *, unbroken: bool = False) -> None:
     """Print rows below the names of their columns, or only the rows if no column has a name."""
     table = Table(box=None, padding=(0, 2), show_header=any(columns), header_style="bold")
     for column in columns:
-        table.add_column(column, overflow="fold" if wrap else "ellipsis", no_wrap=not wrap)
+        table.add_column(column, overflow="fold")
     for row in rows:
         table.add_row(*(_Cell.assemble(_assemble(cell)) for cell in row))
-    stdout().print(table, width=width)
+    stdout(unbroken=unbroken).print(table)
 
 
 class _Cell(Text):

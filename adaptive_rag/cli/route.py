@@ -104,11 +104,9 @@ def _route_file(file: Path, terms: Ontology | None, as_json: bool) -> None:
                 continue
             types = " + ".join([result["type"], *result["alternatives"]]), strategy_colour(result["type"])
             probability = f"{result['probabilities'][result['type']]:.2f}"
-            facts = result["decided_by"], result["intent"], result["complexity"]
-            rows.append((types, probability, *facts, " ".join(text.split())[:200]))
+            rows.append((types, probability, result["decided_by"], " ".join(text.split())))
     if not as_json:
-        columns = ("type", "probability", "decided by", "intent", "complexity", "question")
-        print_table(columns, rows, wrap=False)
+        print_table(("type", "probability", "decided by", "question"), rows, unbroken=True)
 
 
 def _analyse(

@@ -96,7 +96,7 @@ def evaluate(
             print_note(note)
     if experiment.collect is not None:
         print_note(_collect(run.records, experiment.collect))
-    command = _format_command(run, settings, experiment.markdown)
+    command = _format_command(run, settings, experiment)
     write = partial(write_reports, run, experiment.out, markdown=experiment.markdown, command=command)
     # Write the reports before the judge is asked, whose model may fail.
     report = write()
@@ -142,7 +142,7 @@ def _collect(records: Sequence[QuestionRecord], file: Path) -> str:
     )
 
 
-def _format_command(run: FinishedRun, settings: RunSettings, markdown: Path | None) -> str:
+def _format_command(run: FinishedRun, settings: RunSettings, experiment: Experiment) -> str:
     """Return the command that makes the same run; data sets and replies are named without their folders."""
     parts = ["adaptive-rag", "eval", *run.about["data"]]
     parts += ["--arms", ",".join(run.about["arms"]), "--k", str(settings.k)]
@@ -153,5 +153,7 @@ def _format_command(run: FinishedRun, settings: RunSettings, markdown: Path | No
     for name, value in settings.settings.items():
         parts += ["--model", str(value)] if name == "model" else ["--set", f"{name}={value}"]
     parts += ["--replies", Path(settings.replies).name] if settings.replies else []
+    parts += ["--judge", experiment.judge] if experiment.judge else []
+    markdown = experiment.markdown
     parts += ["--markdown", markdown.as_posix()] if markdown and not markdown.is_absolute() else []
     return redact(shlex.join(parts))

@@ -18,8 +18,8 @@ Answers, each part between 0 and 1:
 - rouge_l: F-measure of their longest common subsequence of words (Lin, 2004).
 - context_relevance: mean cosine of the question and each document that was read.
 - quoted_aspects, quoted_both: what `aspects` and `both` measure, among the passages that the answer cites.
-- citation_correctness: share of citations whose quote occurs in a document that was read and is close in
-  meaning to the answer's sentence that carries the marker; no value for an answer without citations.
+- citation_correctness: share of citations whose quote occurs in a document that was read and has the words of
+  the answer's sentence that carries the marker, or is close to it in meaning; no value without citations.
 
 quality is their sum weighted by WEIGHTS; an answer without citations counts 0 for the last. Abstaining
 scores 0 if the documents hold an answer, and 1 if they hold none; answering scores 0 if they hold none.
@@ -267,14 +267,19 @@ def citation_correctness(result: Result, embed: Embed) -> float:
     claims = _claims(result.answer or "")
     correct = 0
     for citation in result.citations:
-        quote, claim = collapse_whitespace(citation["quote"]), claims.get(citation["marker"])
-        if quote and claim and any(quote in text for text in texts):
-            contained = quote in collapse_whitespace(claim) or collapse_whitespace(claim) in quote
-            correct += contained or float(np.dot(*embed([claim, citation["quote"]]))) >= SUPPORT
+        quote, sentences = collapse_whitespace(citation["quote"]), claims.get(citation["marker"])
+        if quote and sentences and any(quote in text for text in texts):
+            is_quoted = any(_contains(quote, claim) or _contains(claim, quote) for claim in sentences)
+            correct += is_quoted or float(np.dot(*embed([" ".join(sentences), citation["quote"]]))) >= SUPPORT
     return correct / len(result.citations)
 
 
-def _claims(answer: str) -> dict[int, str]:
+def _contains(text: str, part: str) -> bool:
+    """Return whether the words of a part follow each other in a text: 'Ann: “Yes.”' is in 'Ann: Yes.'."""
+    return f" {' '.join(_words(part))} " in f" {' '.join(_words(text))} "
+
+
+def _claims(answer: str) -> dict[int, list[str]]:
     """Return, for each marker, the sentences that carry it."""
     claims: dict[int, list[str]] = {}
     # A marker may stand before or after the full stop: move it before, into the sentence that it follows.
@@ -285,7 +290,7 @@ def _claims(answer: str) -> dict[int, str]:
         claim = text if _words(text := strip_markers(sentence)) else claim
         for marker in find_markers(sentence):
             claims.setdefault(marker, []).append(claim)
-    return {marker: " ".join(sentences) for marker, sentences in claims.items()}
+    return claims
 
 
 def _words(text: str) -> list[str]:

@@ -151,7 +151,9 @@ def render_markdown(report: Report, command: str) -> str:
             for change in _compare_with_baseline(rows, names)
             if change[1]["type"] != ALL and change[3]["mean"] < 0
         ],
-        tables=[(dataset, *_table(rows, dataset, names)) for dataset in report.datasets],
+        tables=[
+            (dataset, *_table(rows, dataset, (*names, *metrics.ABSTENTION))) for dataset in report.datasets
+        ],
     )
 
 

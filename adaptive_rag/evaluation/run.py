@@ -15,6 +15,7 @@ from typing import Any
 from langchain_core.runnables import Runnable
 from langgraph.graph import StateGraph
 
+from adaptive_rag.analysis.router import load_router
 from adaptive_rag.context import Context, make_context
 from adaptive_rag.errors import ConfigurationError, import_extra
 from adaptive_rag.evaluation.arms import Arm, Bench, Result, by_fusion
@@ -29,6 +30,7 @@ from adaptive_rag.graph.builder import build_graph, build_retrieval_graph
 from adaptive_rag.index import Progress
 from adaptive_rag.llm.ask import find_failures
 from adaptive_rag.models.onnx import load_minilm
+from adaptive_rag.models.reader import load_reader
 from adaptive_rag.nodes import generate
 from adaptive_rag.search.search import POOL
 from adaptive_rag.state import Candidate, State, TraceRecord
@@ -92,11 +94,15 @@ def open_bench(
     Raises:
         IndexingError: no document could be read.
     """
-    embeddings = make_context(**settings.settings).embeddings
+    context = make_context(**settings.settings)
     index, notes = open_corpus(
-        dataset, cache, embeddings=embeddings, progress=partial(show_index, dataset.name)
+        dataset, cache, embeddings=context.embeddings, progress=partial(show_index, dataset.name)
     )
     has_answers = scores_answers(dataset, settings)
+    # Loaded here, so that their loading is not counted in the time of the first question.
+    load_router()
+    if has_answers:
+        load_reader(context.reader)
     bench = Bench(
         source=index,
         graph=(build_graph() if has_answers else build_retrieval_graph()).compile(),

@@ -17,8 +17,8 @@ from adaptive_rag.errors import import_extra
 RESAMPLES = 2_000
 PERMUTATIONS = 10_000
 LEVEL = 0.95
-# Smaller differences are rounding errors, not wins.
-TIE = 1e-9
+# Smaller differences are rounding errors, not wins: a cosine is a float32, and scores have six decimals.
+TIE = 1e-6
 # Numbers in a batch of resamples; as float64 they take 16 MB.
 BATCH_SIZE = 2_000_000
 
@@ -65,7 +65,8 @@ def compare_all(pairs: Sequence[tuple[ArrayLike, ArrayLike]], seed: int = 0) -> 
             raise ValueError(
                 f"A paired test needs two samples of one length, got {first.size} and {second.size}."
             )
-        differences.append(first - second)
+        difference = first - second
+        differences.append(np.where(np.abs(difference) <= TIE, 0.0, difference))
     bounds, p_values = intervals(differences, seed), _by_length(_sign_flip, differences, seed)
     return [
         Difference(
@@ -74,9 +75,9 @@ def compare_all(pairs: Sequence[tuple[ArrayLike, ArrayLike]], seed: int = 0) -> 
             low=low,
             high=high,
             p=p,
-            wins=int((d > TIE).sum()),
-            losses=int((d < -TIE).sum()),
-            ties=int((np.abs(d) <= TIE).sum()),
+            wins=int((d > 0).sum()),
+            losses=int((d < 0).sum()),
+            ties=int((d == 0).sum()),
         )
         for d, (low, high), p in zip(differences, bounds, p_values, strict=True)
     ]

@@ -16,7 +16,7 @@ from adaptive_rag.evaluation.metrics import ABSTENTION, ANSWER_METRICS, column_o
 from adaptive_rag.evaluation.routing import RoutingReport
 from adaptive_rag.evaluation.summary import DifferenceRow, SummaryRow
 
-# The greatest line length of the judge's analysis.
+# The greatest line length of a text.
 MEASURE = 96
 STYLES = {"good": "green", "bad": "red", "flat": "default"}
 # The columns that show a difference from the baseline: heading, rank and cell.
@@ -24,8 +24,7 @@ CHANGES: tuple[tuple[str, int, Callable[[DifferenceRow], str | Text]], ...] = (
     ("change", 1, lambda d: Text(f"{d['mean']:+.3f}", STYLES[summary.tone(d)])),
     ("95 %", 3, lambda d: f"{d['low']:+.3f} {d['high']:+.3f}"),
     ("p", 1, lambda d: summary.format_p(d["p"])),
-    ("won", 2, lambda d: str(d["wins"])),
-    ("lost", 2, lambda d: str(d["losses"])),
+    ("won/lost", 2, lambda d: f"{d['wins']}/{d['losses']}"),
 )
 
 
@@ -59,7 +58,7 @@ def print_report(
             f" over {routing.n} labelled questions: accuracy {routing.accuracy:.3f}, "
             f"macro-F1 {routing.macro_f1:.3f}, calibration error {routing.calibration_error:.3f}"
         )
-        console.print(Text.assemble(("Router", "bold"), figures))
+        console.print(Text.assemble(("Router", "bold"), figures), width=min(console.width, MEASURE))
     legend = (
         f"Differences: {headline(k)} (or quality) minus that of {BASELINE} on the same questions, "
         "with the 95 % bootstrap interval and p of the paired permutation test; ",
@@ -69,7 +68,7 @@ def print_report(
         f" {summary.SURE}. In brackets: of how many questions, where not of all. "
         f"ms: a question, {jobs} at a time, on this machine.",
     )
-    console.print(Text.assemble(*legend, style="dim"))
+    console.print(Text.assemble(*legend, style="dim"), width=min(console.width, MEASURE))
 
 
 def print_judge(console: Console, judged: JudgeReport) -> None:
@@ -98,8 +97,9 @@ def print_judge(console: Console, judged: JudgeReport) -> None:
         "An arm is best only where all orders of the answers say so; else it is a tie. "
         f"The order changed the verdict on {judged['order_changed_verdict']} of {judged['n']}. {failed}\n"
     )
-    console.print(Text(legend, "dim"))
-    console.print(judged["analysis"], markup=False, width=min(console.width, MEASURE))
+    width = min(console.width, MEASURE)
+    console.print(Text(legend, "dim"), width=width)
+    console.print(judged["analysis"], markup=False, width=width)
     console.print()
 
 

@@ -136,12 +136,16 @@ def test_different_parts_that_all_start_at_0_are_all_quoted():
     assert quoted(candidate(GOOD), candidate(other)) == [GOOD, other]
 
 
-def test_of_a_question_and_its_answer_only_the_answer_is_quoted():
+# In lower case, the name of a further column does not begin a sentence.
+@pytest.mark.parametrize("column", [[], ["team: Office"], ["Team: Office"]])
+def test_of_a_question_and_its_answer_only_the_answer_and_further_columns_are_quoted(column):
     question, answer = "When are the sirens tested?", "On the first Monday. If it is a holiday, on Tuesday."
-    metadata = {"kind": "qa", "question": question, "answer": answer}
-    assert quoted(candidate(f"{question}\n{answer}", metadata=metadata)) == [
+    further = dict(line.split(": ") for line in column)
+    metadata = {"kind": "qa", "question": question, "answer": answer, **further}
+    assert quoted(candidate("\n".join([question, answer, *column]), metadata=metadata)) == [
         "On the first Monday.",
         "If it is a holiday, on Tuesday.",
+        *column,
     ]
 
 

@@ -74,6 +74,7 @@ WRAPPED = (
     "Cllr Anne-Marie Kettle: the shelter is an eyesore and should go. Rev\nOsgood: People wait there. "
     "Mr O'Dowd wondered who pays. He has no car. Cllr Kettle: Sell it! It was agreed to ask."
 )
+DECIDED = "Ann Lee: I like the new food.\nTom Krüger: I do not.\nThe meeting decided to wait."
 GERMAN = "Frau Meier: Der Zaun ist teuer. Herr Özdemir: Ich bin dafür. Beschluss: Der Zaun kommt."
 BOARD = (
     "Ms Quill is ill. Quill: the riser is from 1969. Drosdy: 2025 is too soon. Noise: 33 decibels at night."
@@ -181,6 +182,8 @@ SHORT_NAME = "Dear all,\n\nI would drain it.\n\nOdo\n\nThe pond\n\nWe met there.
         (WRAPPED, "Rev\nOsgood: People", "Rev Osgood"),
         (WRAPPED, "Mr O'Dowd wondered", None),
         (WRAPPED, "He has no car.", None),
+        (DECIDED, "I do not.", "Tom Krüger"),
+        (DECIDED, "The meeting decided to wait.", None),
         (GERMAN, "Herr Özdemir: Ich", "Herr Özdemir"),
         (GERMAN, "Beschluss: Der", None),
         (BOARD, "Quill: the riser", "Quill"),

@@ -48,7 +48,7 @@ def test_the_documents_of_a_folder_are_listed_and_a_note_does_not_break_a_name(r
     long = kept / "a name that is as long as names of office files are.md"
     long.write_text(GATE)
     assert run("index", kept, *SMALL).exit_code == 0
-    assert any(f"docs/{long.name}" in line for line in run("list").stdout.splitlines())
+    assert any(f"docs/{long.name}  " in line for line in run("list").stdout.splitlines())
     assert [each["source"] for each in parsed(run("list", "gate", "--json"))] == [
         "docs/gate.md",
         "docs/old/gate copy.md",

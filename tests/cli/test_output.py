@@ -83,7 +83,7 @@ def test_no_text_speaks_to_the_terminal_by_whatever_way_it_goes(
     print_line(HOSTILE, style="bold")
     print_note((HOSTILE, "red"))
     print_block(HOSTILE, hanging=2)
-    print_table((HOSTILE, ""), [(HOSTILE, Text(HOSTILE, "dim"))], wrap=False)
+    print_table((HOSTILE, ""), [(HOSTILE, Text(HOSTILE, "dim"))])
     print_plain(f"{HOSTILE}\n")
     stdout().print(HOSTILE)
     stderr().print(HOSTILE, soft_wrap=True)

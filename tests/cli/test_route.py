@@ -42,6 +42,9 @@ def test_a_file_gives_a_line_a_question(run: Run, tmp_path: Path) -> None:
     assert answers[2]["decided_by"] == "hedge"
     keys = {"type", "probabilities", "confidence", "intent", "complexity", "decided_by"}
     assert all(keys <= set(answer) for answer in answers)
+    table = run("route", "--file", file).stdout.splitlines()
+    [kind, _, *others] = [cell.strip() for cell in table[2].split("   ") if cell.strip()]
+    assert (kind, others) == ("contextual", ["local", "and when was that?"])
 
 
 @pytest.mark.parametrize(

@@ -28,7 +28,7 @@ def citation(marker: int, quote: str) -> Any:
 
 
 def answer(text: str, *citations: Any, abstained: bool = False) -> Result:
-    read = [document("The harbour was dredged in 1987.\nThe wall stands.")]
+    read = [document("The harbour was dredged in 1987.\nThe wall stands.\nAnn: It is high. I like it.")]
     return Result(read, ms=1.0, answer=text, citations=list(citations), abstained=abstained)
 
 
@@ -58,6 +58,9 @@ DREDGED = "The harbour was dredged in 1987."
         ("The harbour was dredged in 1987 [1].", "The harbour was dredged in 1990.", 0.0),
         ("The harbour was dredged in 1987 [1].", "The wall stands.", 0.0),
         ("No marker.", "The wall stands.", 0.0),
+        # The words of a speaker, beside another quote of the same passage.
+        (f"- {DREDGED} [1]\n- Ann: “It is high.” [1]", "Ann: It is high.", 1.0),
+        (f"- {DREDGED} [1]\n- Ann: “It is high. I like it.” [1]", "Ann: It is high. I like it.", 1.0),
     ],
 )
 def test_a_citation_counts_where_it_quotes_what_was_read_and_supports_its_sentence(

@@ -33,7 +33,7 @@ app.command("eval")(reporting_errors(flatten_options(evaluate)))
 def ask(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     """Run the command in an empty folder with a cache of its own."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "caches"))
-    monkeypatch.setenv("COLUMNS", "120")
+    monkeypatch.setenv("COLUMNS", "60")
     monkeypatch.chdir(tmp_path)
 
     def run(*arguments: object) -> Any:
@@ -56,6 +56,8 @@ def test_the_command_writes_what_the_contract_names(ask: Any, write_set: Any, tm
         assert set(line["ranked"]["standard"]) == {"p1", "p2", "p3", "p4"}
     assert (tmp_path / "results" / "report.html").read_text().startswith("<!doctype html>")
     assert "tiny" in result.stdout
+    # A pipe gets all columns, however narrow the terminal is.
+    assert {"precision@10", "95", "won/lost", "ms"} <= set(result.stdout.splitlines()[1].split())
 
 
 def test_answers_over_documents_are_scored_and_cited(ask: Any, tmp_path: Path) -> None:
@@ -96,7 +98,7 @@ def test_the_judges_verdicts_and_analysis_are_shown_in_the_terminal(ask: Any, wr
     with ChatServer(say=say) as server:
         of_model = ("--model", "openai:scripted", "--set", f"models.base_url={server.url}")
         comparison = ("--arms", "adaptive", "--judge", "vector-bm25-fusion", "--limit", 2)
-        result = ask(write_set(), *comparison, *of_model, "--out", "results")
+        result = ask(write_set(), *comparison, *of_model, "--out", "results", "--markdown", "results.md")
         judging = [call for call in server.calls if "You compare answers" in str(call.body)]
     assert result.exit_code == 0, result.output
     rows = [line.split() for line in result.stdout.splitlines()]
@@ -104,6 +106,7 @@ def test_the_judges_verdicts_and_analysis_are_shown_in_the_terminal(ask: Any, wr
     assert ["recipe-vector-bm25-fusion", *["7.0"] * 5] in rows
     assert "Fusion is best where words and meaning agree." in result.stdout
     assert len(judging) % 3 == 0 and judging
+    assert "--judge vector-bm25-fusion --markdown results.md` wrote" in Path("results.md").read_text()
 
 
 def test_labelled_questions_are_collected_for_learning(ask: Any, write_set: Any, tmp_path: Path) -> None:

@@ -235,12 +235,14 @@ def test_the_page_of_documents_without_judgements_speaks_of_quality(finished: Fi
 def test_the_markdown_says_where_it_comes_from_and_what_was_lost(finished: FinishedRun, out: Path) -> None:
     opinion = finished.records[1]["arms"]
     opinion["adaptive"]["metrics"]["ndcg@2"], opinion["standard"]["metrics"]["ndcg@2"] = 0.2, 0.7
+    opinion["adaptive"]["metrics"]["abstention_recall"] = 0.25
     write_reports(finished, out, markdown=out / "results.md", command="adaptive-rag eval tiny")
     text = (out / "results.md").read_text()
     for part in ("`adaptive-rag eval tiny` wrote this page", "- Machine: ", "- Code: adaptive-rag", "tiny"):
         assert part in text
     assert "- opinion in tiny: `ndcg@2` -0.500" in text
     assert "| tiny | both@2 | 1 |" in text
+    assert " | abstention_recall | calls | ms |" in text
     widths = [line.count("|") for line in text.splitlines() if line.startswith("| tiny")]
     assert len(set(widths)) == 1
 
@@ -278,8 +280,10 @@ def test_a_judge_has_a_section_and_says_how_often_the_order_mattered(
     always_first = json.dumps({"scores": {"A": scores, "B": scores}, "best": "A", "reason": "It is first."})
     judge = FakeListChatModel(responses=[*[always_first] * 4, "Nobody wins <b>."])
     verdicts = judge_run(judge, finished.records, ("standard", "adaptive"))
-    write_reports(finished, out, verdicts=verdicts)
-    text = (out / "report.html").read_text()
-    assert "The order changed the verdict on 2 of them" in text
+    write_reports(finished, out, verdicts=verdicts, markdown=out / "results.md")
+    text, page = (out / "report.html").read_text(), (out / "results.md").read_text()
+    assert "The order changed the verdict on 2 of them" in text and "verdict on 2 of them" in page
+    assert "| best answer | standard | adaptive | tie |\n|---|--:|--:|--:|\n| all types | 0 | 0 | 2 |" in page
+    assert "\n| adaptive | 5.00 | 5.00 | 5.00 | 5.00 | 5.00 |\n\n> Nobody wins <b>.\n\n## Every" in page
     assert "Nobody wins &lt;b&gt;." in text
     assert json.loads((out / "details.json").read_text())["judge"]["wins"]["all"]["tie"] == 2

@@ -6,12 +6,14 @@ from typing import Any
 
 import pytest
 
+from adaptive_rag.analysis.router import load_router
 from adaptive_rag.errors import ConfigurationError, MissingExtraError
 from adaptive_rag.evaluation.arms import Bench, find_arms
 from adaptive_rag.evaluation.datasets import Dataset
 from adaptive_rag.evaluation.provenance import RunSettings, begin_run
-from adaptive_rag.evaluation.run import FinishedRun, run_arms, sweep_alpha
+from adaptive_rag.evaluation.run import FinishedRun, open_bench, run_arms, sweep_alpha
 from adaptive_rag.index.memory import MemoryIndex
+from adaptive_rag.models.reader import _load_shipped
 from tests.evaluation.conftest import Graph, Words
 
 
@@ -237,3 +239,13 @@ def test_an_interruption_loses_nothing_that_the_index_said(tiny: Dataset, tmp_pa
     with pytest.raises(KeyboardInterrupt):
         run_arms([tiny], ARMS, lambda _: opened(Graph(tiny, fail_at=1), "tiny: no text"), *arguments)
     assert run_arms([tiny], ARMS, lambda _: opened(Graph(tiny)), *arguments).notes == ["tiny: no text"]
+
+
+@pytest.mark.parametrize("answers", [False, True])
+def test_the_models_are_loaded_before_the_first_question_is_timed(
+    tiny: Dataset, tmp_path: Path, answers: bool
+) -> None:
+    for load in (load_router, _load_shipped):
+        load.cache_clear()
+    open_bench(tiny, tmp_path, RunSettings(answers=answers))
+    assert (load_router.cache_info().currsize, _load_shipped.cache_info().currsize) == (1, int(answers))
