@@ -30,7 +30,7 @@ GOOD = "The wall was built between 1955 and 1958 by the county."
         "The three options are these:",
         "= 4 + 5 × 12 − (7 / 9) = 21.3 + 14",
         "22 The School of Pythagoras.",
-        "See p. 4.",
+        "p. 4.",
         "Page 1068",
         "The Wall and the Marsh 17",
         "THE NORTH SEA 12",
@@ -52,6 +52,11 @@ def test_what_is_no_sentence_is_not_quoted(poor):
     gates = "It has fourteen gates that are closed by hand."
     after = "" if "~~~" in poor or "```" in poor else f"\n\n{gates}"
     assert quoted(candidate(f"{GOOD}\n\n{poor}{after}")) == ([GOOD, gates] if after else [GOOD])
+
+
+@pytest.mark.parametrize("short", ["Seats 26.", "Until nine."])
+def test_a_short_sentence_may_be_quoted(short):
+    assert quoted(candidate(f"{short} Booked by the office only.")) == [short, "Booked by the office only."]
 
 
 MOVE = "Move the boats to the upper quay before dusk."
