@@ -189,8 +189,8 @@ class TextBuilder:
         return self._text.getvalue()
 
     def add(self, text: str) -> None:
-        """Append text, without NUL, which PostgreSQL does not store."""
-        self.length += self._text.write(without_surrogates(text).replace("\0", ""))
+        """Append text."""
+        self.length += self._text.write(_storable(text))
 
     def note_left_out(self, kind: str, count: int) -> None:
         """Note how many items of a kind were left out, if any: "2 comments were left out"."""
@@ -245,7 +245,7 @@ class TextBuilder:
 
     def mark_heading(self, title: str, level: int, *, offset: int | None = None) -> None:
         """Note that a heading, on level 1 if outermost, starts at `offset`, or else at the end so far."""
-        title = re.sub(r"\s+", " ", title).strip()
+        title = re.sub(r"\s+", " ", _storable(title)).strip()
         if title:
             self._headings.append((self.length if offset is None else offset, level, title[:_LONGEST_TITLE]))
 
@@ -328,6 +328,11 @@ class TextBuilder:
             else (),
             ocr=tuple(self._ocr),
         )
+
+
+def _storable(text: str) -> str:
+    """Return a text without lone surrogates, and without NUL, which PostgreSQL does not store."""
+    return without_surrogates(text).replace("\0", "")
 
 
 def printable(name: str) -> str:
