@@ -134,6 +134,11 @@ def test_no_caller_lifts_the_operators_condition(serve: Serve) -> None:
             found = sources(client.post(f"{API}/ask", json=body).json())
             assert not found & hidden and bool(found) is ("only" not in asked)
         assert client.post(f"{API}/selection", json={"collections": ["pier"]}).json() == size(2)
+        add(client, "museum", FERRIES)
+        both = {"collections": ["pier", "museum"]}
+        assert client.post(f"{API}/selection", json=both).json() == size(4)
+        found = sources(client.post(f"{API}/ask", json={"question": QUESTION, **both}).json())
+        assert found and not [source for source in found if "/winter/" in source]
 
 
 def test_several_collections_are_searched_as_one_and_cited_by_their_names(fresh: TestClient) -> None:
