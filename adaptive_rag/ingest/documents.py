@@ -318,10 +318,7 @@ class TextBuilder:
             pages=tuple(self._pages),
             headings=_with_sections(sorted(self._headings, key=lambda heading: heading[:2])),
             records=tuple(self._records),
-            metadata={
-                name: without_surrogates(value) if isinstance(value, str) else value
-                for name, value in self.metadata.items()
-            },
+            metadata={name: _storable(value) for name, value in self.metadata.items()},
             notes=tuple(notes),
             lines=(0, *(line_end.end() for line_end in re.finditer("\n", self.text)))
             if self.keeps_lines
@@ -330,9 +327,11 @@ class TextBuilder:
         )
 
 
-def _storable(text: str) -> str:
-    """Return a text without lone surrogates, and without NUL, which PostgreSQL does not store."""
-    return without_surrogates(text).replace("\0", "")
+def _storable(value: Any) -> Any:
+    """Return a text, or the texts of a list, without lone surrogates and NUL, which no store takes."""
+    if isinstance(value, list):
+        return [_storable(part) for part in value]
+    return without_surrogates(value).replace("\0", "") if isinstance(value, str) else value
 
 
 def printable(name: str) -> str:
