@@ -189,12 +189,8 @@ class Answering:
             return self._open_one_index(target)
         parts = (target, *target.others)
         indexes = {part.name: self._open_one_index(part, is_one_of_several=True) for part in parts}
-        if self._where:
-            # It is about the names of documents that do not begin with their collection yet.
-            operator = read_where(self._where)
-            indexes = {name: index.where(operator) for name, index in indexes.items()}
         try:
-            return UnitedIndex(indexes)
+            return UnitedIndex(indexes, read_where(self._where) if self._where else None)
         except IndexMismatchError:
             detail = (
                 "These collections were indexed with different embedding models, so their passages cannot "
