@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Option
@@ -26,6 +27,8 @@ def mcp(
     reader = _LocalReader(options.collect_settings(assignments, index=index, model=model), about)
     from adaptive_rag.server.mcp import build_mcp
 
+    # Otherwise Ctrl-C would wait for the thread that reads standard input, until that ends.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
     build_mcp(lambda: reader).run("stdio", show_banner=False)
 
 

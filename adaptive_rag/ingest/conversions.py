@@ -5,6 +5,8 @@ from __future__ import annotations
 import shlex
 from pathlib import Path
 
+from adaptive_rag.ingest.documents import printable
+
 _LIBREOFFICE = "Convert it: soffice --headless --convert-to {to} {name}"
 _PANDOC = "Convert it: pandoc {name} -o {stem}.md"
 _CALIBRE = "Convert it: ebook-convert {name} {stem}.epub"
@@ -43,4 +45,4 @@ def readable_suffix(suffix: str) -> str:
 
 def as_argument(name: str) -> str:
     """Return a file's name quoted for a shell command, so that it is not taken for an option."""
-    return shlex.quote(f"./{name}" if name.startswith("-") else name)
+    return shlex.quote(printable(f"./{name}" if name.startswith("-") else name))

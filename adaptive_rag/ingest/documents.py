@@ -189,8 +189,8 @@ class TextBuilder:
         return self._text.getvalue()
 
     def add(self, text: str) -> None:
-        """Append text, without NUL, which PostgreSQL does not store."""
-        self.length += self._text.write(without_surrogates(text).replace("\0", ""))
+        """Append text."""
+        self.length += self._text.write(_storable(text))
 
     def note_left_out(self, kind: str, count: int) -> None:
         """Note how many items of a kind were left out, if any: "2 comments were left out"."""
@@ -245,7 +245,7 @@ class TextBuilder:
 
     def mark_heading(self, title: str, level: int, *, offset: int | None = None) -> None:
         """Note that a heading, on level 1 if outermost, starts at `offset`, or else at the end so far."""
-        title = re.sub(r"\s+", " ", title).strip()
+        title = re.sub(r"\s+", " ", _storable(title)).strip()
         if title:
             self._headings.append((self.length if offset is None else offset, level, title[:_LONGEST_TITLE]))
 
@@ -318,16 +318,20 @@ class TextBuilder:
             pages=tuple(self._pages),
             headings=_with_sections(sorted(self._headings, key=lambda heading: heading[:2])),
             records=tuple(self._records),
-            metadata={
-                name: without_surrogates(value) if isinstance(value, str) else value
-                for name, value in self.metadata.items()
-            },
+            metadata={name: _storable(value) for name, value in self.metadata.items()},
             notes=tuple(notes),
             lines=(0, *(line_end.end() for line_end in re.finditer("\n", self.text)))
             if self.keeps_lines
             else (),
             ocr=tuple(self._ocr),
         )
+
+
+def _storable(value: Any) -> Any:
+    """Return a text, or the texts of a list, without lone surrogates and NUL, which no store takes."""
+    if isinstance(value, list):
+        return [_storable(part) for part in value]
+    return without_surrogates(value).replace("\0", "") if isinstance(value, str) else value
 
 
 def printable(name: str) -> str:

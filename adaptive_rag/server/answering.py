@@ -50,6 +50,7 @@ from adaptive_rag.server.selection import Selection
 from adaptive_rag.server.settings import ServerSettings
 from adaptive_rag.source import ChunkSource
 from adaptive_rag.state import InputState, OutputState, RetrievalState
+from adaptive_rag.where import read_where
 
 EXAMPLE: dict[str, Any] = {
     "question": "What is the highest water level ever recorded?",
@@ -163,8 +164,7 @@ class Answering:
         nested = by_group(question.settings)
         check_settings(self._caller_settings, nested)
         allowed = self._caller_settings.model_validate(nested).model_dump(exclude_none=True)
-        if where := self.condition(question.only, allowed.get("where", "")):
-            allowed["where"] = where
+        allowed["where"] = self.condition(question.only, target, allowed.get("where", ""))
         own: dict[str, Any] = {"user_id": inquiry.caller.id} if inquiry.caller else {}
         if target:
             source = self.open_index(target)
@@ -176,9 +176,12 @@ class Answering:
         router = learned_router if learned_router.exists() else None
         return context.for_caller(Served(router, access, question.only.to_metadata()))
 
-    def condition(self, only: Selection, where: str = "") -> str:
-        """Join a caller's selection and `where` with the operator's condition; "" if there is none."""
-        return only.condition(where, self._where)
+    def condition(self, only: Selection, target: SearchTarget | None, where: str = "") -> str:
+        """Join a caller's selection and `where` with the operator's condition; "" if there is none.
+
+        For several collections, `open_index` applies the operator's condition.
+        """
+        return only.condition(where, "" if target and target.others else self._where)
 
     def open_index(self, target: SearchTarget) -> ChunkSource:
         """Open the index of a collection, or those of several as one; refuse (409) what cannot be asked."""
@@ -187,7 +190,7 @@ class Answering:
         parts = (target, *target.others)
         indexes = {part.name: self._open_one_index(part, is_one_of_several=True) for part in parts}
         try:
-            return UnitedIndex(indexes)
+            return UnitedIndex(indexes, read_where(self._where) if self._where else None)
         except IndexMismatchError:
             detail = (
                 "These collections were indexed with different embedding models, so their passages cannot "

@@ -6,7 +6,7 @@ import asyncio
 import logging
 import sqlite3
 from collections.abc import AsyncIterator, Coroutine, Iterable, Iterator, Sequence
-from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, contextmanager, nullcontext
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, nullcontext
 from datetime import UTC, datetime, timedelta
 from typing import Any, TypeVar
 
@@ -94,10 +94,8 @@ class Conversations:
         return stored, list(stored.checkpoint["channel_values"].get("messages", ())) if stored else []
 
     def forget(self, *thread_ids: str) -> None:
-        """Delete the messages of threads; one that fails does not keep the others."""
-        with ExitStack() as stack:  # it calls all, and raises afterwards
-            for thread_id in thread_ids:
-                stack.callback(self.saver.delete_thread, thread_id)
+        """Delete the messages of threads in one transaction: meanwhile the caller locks the other tables."""
+        self.saver.prune(thread_ids, strategy="delete")
 
     def copy(self, thread_id: str, turns: int, to: str, *, is_own: bool) -> None:
         """Copy the first turns of a thread into another; without private fields if it is another user's."""
@@ -306,21 +304,25 @@ class _SqliteSaver(AsyncSqliteSaver):
         """Store intermediate writes."""
         await self._finish(super().aput_writes(*args, **kwargs))
 
-    async def adelete_thread(self, thread_id: str) -> None:
-        """Delete all checkpoints of a thread."""
-        await self._finish(super().adelete_thread(thread_id))
+    def prune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
+        """Do what `aprune` does, from a worker thread."""
+        asyncio.run_coroutine_threadsafe(self.aprune(thread_ids, strategy=strategy), self.loop).result()
 
     async def aprune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
-        """Delete all but the newest checkpoint of each thread, also those that interrupted subgraphs left."""
-        await self._finish(self._prune(thread_ids))
+        """Delete the checkpoints of threads ("delete"), or all but the newest one of each ("keep_latest").
 
-    async def _prune(self, thread_ids: Sequence[str]) -> None:
+        Those that interrupted subgraphs left are deleted too.
+        """
+        await self._finish(self._prune(thread_ids, strategy))
+
+    async def _prune(self, thread_ids: Sequence[str], strategy: str) -> None:
         newest = "(SELECT max(checkpoint_id) FROM checkpoints WHERE thread_id = :thread AND checkpoint_ns='')"
-        older = f"thread_id = :thread AND (checkpoint_ns <> '' OR checkpoint_id < {newest})"
+        is_older = f"(checkpoint_ns <> '' OR checkpoint_id < {newest})"
+        deleted = "thread_id = :thread" + (f" AND {is_older}" if strategy == "keep_latest" else "")
         async with self.lock:
             for thread_id in thread_ids:
-                await self.conn.execute(f"DELETE FROM writes WHERE {older}", {"thread": thread_id})
-                await self.conn.execute(f"DELETE FROM checkpoints WHERE {older}", {"thread": thread_id})
+                await self.conn.execute(f"DELETE FROM writes WHERE {deleted}", {"thread": thread_id})
+                await self.conn.execute(f"DELETE FROM checkpoints WHERE {deleted}", {"thread": thread_id})
             await self.conn.commit()
 
     async def _finish(self, write: Coroutine[Any, Any, Result]) -> Result:

@@ -29,6 +29,7 @@ from adaptive_rag.text.visible import visible
 log = logging.getLogger(__name__)
 
 LONGEST_NAME = 1000  # characters, folders included
+LONGEST_ENCODED = 2000  # bytes of it; a row of an index in PostgreSQL takes 2,704
 LONGEST_PART = 200  # bytes; file systems take 255
 LOCK_SECONDS = 60
 # Unicode categories that names must not contain: control characters, line separators, unassigned characters.
@@ -212,10 +213,11 @@ def normalize_name(uploaded_name: str) -> str:
         raise InputError(f"{prefix}: expected one such as 'reports/2024.pdf'.")
     if any(part.startswith(".") for part in parts):
         raise InputError(f"{prefix}: a part of it begins with a dot.")
-    if len(name) > LONGEST_NAME or any(len(part.encode()) > LONGEST_PART for part in parts):
+    is_too_long = len(name) > LONGEST_NAME or len(name.encode()) > LONGEST_ENCODED
+    if is_too_long or any(len(part.encode()) > LONGEST_PART for part in parts):
         raise InputError(
             f"The name {uploaded_name[:100]!r}... is too long: a part of it may have {LONGEST_PART} bytes, "
-            f"and the whole {LONGEST_NAME} characters."
+            f"and the whole {LONGEST_NAME} characters in {LONGEST_ENCODED} bytes."
         )
     if any(is_archive(Path(part)) for part in parts[:-1]):
         raise InputError(f"{prefix}: a folder of it is named as an archive.")

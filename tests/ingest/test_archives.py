@@ -134,6 +134,15 @@ def test_a_name_with_characters_that_are_not_drawn_is_kept_with_escapes_and_told
     assert build("docs", Path("kb")).unchanged == 3
 
 
+def test_a_name_that_is_not_utf_8_keeps_no_file_from_being_read_and_is_told_in_text(docs):
+    held = {"L\udcf6cks.yaml": "lock: open", "L\udcf6cks.pdf": "%PDF-1.4", "b.txt": "The quay."}
+    make_tar(docs / "a.tar", held)
+    report = build("docs", Path("kb"))
+    assert report.sources == [r"docs/a.tar/L\xf6cks.yaml", "docs/a.tar/b.txt"]
+    [failure] = report.failed
+    assert r"qpdf 'L\xf6cks.pdf'" in str(failure).encode().decode()
+
+
 @pytest.mark.parametrize(("bound", "value"), [("_MOST_FILES", 2), ("_LARGEST", 20)])
 def test_an_archive_beyond_the_bounds_is_refused(docs, monkeypatch, bound, value):
     monkeypatch.setattr(archives, bound, value)

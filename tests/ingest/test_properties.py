@@ -111,6 +111,12 @@ def test_fields_of_front_matter_are_metadata_but_for_names_of_our_own(read_file,
     assert source.text.strip() == "A day."
 
 
+def test_front_matter_keeps_no_half_of_a_character_and_no_nul(read_file):
+    front = '---\nauthor: "Ann\\0 Lee"\ntags: ["wall\\ud83d", harbour]\n---\n'
+    metadata = read_file("a.md", f"{front}The wall.").metadata
+    assert (metadata["author"], metadata["tags"]) == ("Ann Lee", ["wall?", "harbour"])
+
+
 def test_front_matter_keeps_a_bounded_number_of_bounded_fields(read_file):
     fields = "".join(f"f{n}: {n}\n" for n in range(500)) + f"long: {'x' * 5000}\n"
     metadata = read_file("a.md", f"---\nlong: {'x' * 5000}\n{fields}---\nA day.\n").metadata

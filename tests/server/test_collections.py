@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from fastapi.testclient import TestClient
+from sqlalchemy import event
 
 from adaptive_rag.server.conversations import Conversations
 from adaptive_rag.server.problems import PATTERNS
@@ -96,3 +97,19 @@ def test_a_collection_whose_conversations_stay_is_whole_until_it_is_deleted_agai
     assert folder.is_dir() and fresh.get(f"{URL}/samples").status_code == 200
     assert fresh.delete(f"{URL}/samples").status_code == 204
     assert not folder.exists() and sample_index.is_dir()
+
+
+def test_a_collection_of_more_conversations_than_a_statement_may_name_is_deleted(
+    fresh: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fresh.post(URL, json={"name": "handbook"})
+    threads = [fresh.post(f"{URL}/handbook/threads", json={}).json()["id"] for _ in range(20)]
+    engine = fresh.app.state.services.engine
+    engine.dispose()
+    event.listen(
+        engine, "connect", lambda opened, _: opened.setlimit(sqlite3.SQLITE_LIMIT_VARIABLE_NUMBER, 16)
+    )
+    forgotten: list[str] = []
+    monkeypatch.setattr(Conversations, "forget", lambda _, *ids: forgotten.extend(ids))
+    assert fresh.delete(f"{URL}/handbook").status_code == 204
+    assert sorted(forgotten) == sorted(threads)

@@ -20,7 +20,7 @@ PLACE: Any = {"configurable": {"thread_id": "t", "checkpoint_ns": "", "checkpoin
 WRITES: dict[str, Callable[[Any], Awaitable[Any]]] = {
     "put": lambda saver: saver.aput(PLACE, empty_checkpoint(), {}, {}),
     "put writes": lambda saver: saver.aput_writes(PLACE, [("messages", "text")], "task"),
-    "delete": lambda saver: saver.adelete_thread("t"),
+    "delete": lambda saver: saver.aprune(["t"], strategy="delete"),
     "prune": lambda saver: saver.aprune(["t"]),
 }
 

@@ -319,6 +319,7 @@ LEADING_ELSEWHERE = [
     "../ferry.md", "a/../../ferry.md", "/etc/ferry.md", "a//ferry.md", "a\\ferry.md", ".md",
     ".hidden/ferry.md", "ferry.exe", "ferry", " ferry.md", "a/ ferry.md", "fer\x1bry.md",
     "fer\u202ery.md", "fer\u200bry.md", "x" * 300 + ".md", "/".join(["long"] * 300) + "/ferry.md",
+    "/".join(["長" * 60] * 12) + "/ferry.md",
     "a.zip/ferry.md", "fer\u00adry.md", "fer\u3164ry.md", "fer\ufe0fry.md", "fer\u200dry.md",
     "fer\U000e0041ry.md", "fer\u180ery.md", "fer\u2028ry.md",
 ]  # fmt: skip

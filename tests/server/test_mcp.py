@@ -3,6 +3,8 @@
 import asyncio
 import json
 import re
+import signal
+import subprocess
 import sys
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, chdir
@@ -304,6 +306,18 @@ def test_without_an_index_the_tools_say_so_where_a_person_reads_it(tmp_path: Pat
     ended = CliRunner().invoke(app, ["mcp", "--index", str(tmp_path / "none")])
     assert (ended.exit_code, ended.stdout) == (1, "")
     assert "adaptive-rag index" in ended.stderr
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGINT for one process")
+def test_ctrl_c_ends_the_tools_while_standard_input_is_open(sample_index: Path) -> None:
+    command = [sys.executable, "-m", "adaptive_rag", "mcp", "--index", str(sample_index)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdin and process.stdout
+        process.stdin.write(b'{"jsonrpc": "2.0", "id": 1, "method": "ping"}\n')
+        process.stdin.flush()
+        process.stdout.readline()
+        process.send_signal(signal.SIGINT)
+        assert process.wait(30) == -signal.SIGINT
 
 
 def test_the_page_s_address_and_header_reach_a_server(served: Served) -> None:

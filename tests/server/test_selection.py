@@ -121,7 +121,7 @@ def test_folders_and_conditions_are_asked_alone_counted_and_kept_with_the_thread
 
 def test_no_caller_lifts_the_operators_condition(serve: Serve) -> None:
     hidden = {"winter/ferry.md", "winter/old/ferry.md"}
-    with serve({"where": "not source like 'winter/*'"}) as client:
+    with serve({"where": "not (source like 'winter/*' or author = 'x')"}) as client:
         add(client, "pier", FERRIES)
         for asked in (
             {},
@@ -134,6 +134,11 @@ def test_no_caller_lifts_the_operators_condition(serve: Serve) -> None:
             found = sources(client.post(f"{API}/ask", json=body).json())
             assert not found & hidden and bool(found) is ("only" not in asked)
         assert client.post(f"{API}/selection", json={"collections": ["pier"]}).json() == size(2)
+        add(client, "museum", {name: text for name, text in FERRIES.items() if "author" not in text})
+        both = {"collections": ["pier", "museum"]}
+        assert client.post(f"{API}/selection", json=both).json() == size(4)
+        found = sources(client.post(f"{API}/ask", json={"question": QUESTION, **both}).json())
+        assert found and not [source for source in found if "/winter/" in source]
 
 
 def test_several_collections_are_searched_as_one_and_cited_by_their_names(fresh: TestClient) -> None:

@@ -8,6 +8,7 @@ from datetime import timedelta
 from pathlib import Path
 from threading import Event
 from typing import Any
+from unittest import mock
 
 import pytest
 from fastapi.testclient import TestClient
@@ -155,11 +156,6 @@ def test_a_long_thread_keeps_one_checkpoint_and_the_one_before(client: TestClien
 def test_messages_that_could_not_be_deleted_are_deleted_when_asked_again(
     client: TestClient, monkeypatch: pytest.MonkeyPatch, deleted: str
 ) -> None:
-    def delete_others(thread: str) -> None:
-        if thread == first:
-            raise sqlite3.OperationalError("database is locked")
-        delete(thread)
-
     ada = add_user(client, "ada", samples=Role.READER)
     caller = ada if deleted == "threads/{}" else add_user(client, "root", is_admin=True)
     threads = [begin(ada) for _ in range(1 if caller is ada else 3)]
@@ -167,13 +163,16 @@ def test_messages_that_could_not_be_deleted_are_deleted_when_asked_again(
         ada.post(f"{thread}/ask", json={"question": ASKED[0]}).raise_for_status()
     first = threads[len(threads) // 2].rpartition("/")[2]
     address, saver = f"{API}/{deleted.format(first)}", client.app.state.services.conversations.saver
-    delete = saver.delete_thread
-    with monkeypatch.context() as broken:
-        broken.setattr(saver, "delete_thread", delete_others)
-        assert caller.delete(address).status_code == 503
-    assert {thread for thread, _ in checkpoints(client)} == {first}
+    commit = mock.AsyncMock(
+        wraps=saver.conn.commit, side_effect=sqlite3.OperationalError("database is locked")
+    )
+    monkeypatch.setattr(saver.conn, "commit", commit)
+    assert caller.delete(address).status_code == 503
+    assert len({thread for thread, _ in checkpoints(client)}) == len(threads)
+    commit.side_effect = None
     assert caller.delete(address).status_code == 204
     assert checkpoints(client) == []
+    assert commit.await_count == 2  # each waits for the disk while others wait for the lock
 
 
 def test_no_connection_of_the_database_is_held_while_a_model_answers(

@@ -15,6 +15,7 @@ from adaptive_rag.index.index import MAX_OPEN, AnyChunk, Index
 from adaptive_rag.index.manifest import SourceRecord
 from adaptive_rag.index.sharding.shard import Condition, Restrictions, Shard
 from adaptive_rag.index.sharding.source import ShardedIndex, call_local
+from adaptive_rag.where import Where
 
 # Methods of a shard that take the ids of chunks.
 _TAKES_IDS = ("vectors", "sentences", "get", "has")
@@ -32,8 +33,11 @@ class UnitedIndex(ShardedIndex):
     The names of documents and the ids of chunks begin with the name of their index: `handbook/notice.md`.
     """
 
-    def __init__(self, indexes: Mapping[str, Index]) -> None:
-        """Unite indexes, whole or without some documents, by name."""
+    def __init__(self, indexes: Mapping[str, Index], where: Where | None = None) -> None:
+        """Unite indexes, whole or without some documents, by name.
+
+        `where` is a condition on their own names of documents, to which the name of the index is not added.
+        """
         settings_of = {name: index.reader().manifest.settings for name, index in indexes.items()}
         models = {(settings.embeddings, settings.dimension) for settings in settings_of.values()}
         if len(models) > 1:
@@ -47,6 +51,10 @@ class UnitedIndex(ShardedIndex):
         description = " + ".join(f"{name}: {index!r}" for name, index in indexes.items())
         call_shards = partial(call_local, [member.call for member in members])
         super().__init__(description, call_shards, len(members), first_index.embeddings, models.pop()[1])
+        if where:
+            condition = Condition(**vars(where), kinds=self._find_kinds())
+            members = [member._replace(view=member.view.restrict(condition)) for member in members]
+            self._call_shards = partial(call_local, [member.call for member in members])
         self._prefixes = [member.prefix for member in members]
         self.stores_sentences = all(settings.sentence_vectors for settings in settings_of.values())
 

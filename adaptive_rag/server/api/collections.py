@@ -157,11 +157,12 @@ async def delete_collection(call: ManageCall) -> None:
 def _delete_collection(call: CollectionCall) -> None:
     folder = call.folder
     with call.lock_documents():  # an upload in progress would create the folder again
-        threads = call.db.scalars(select(Thread.id).where(thread_asks(call.collection.id))).all()
+        asking = select(Thread.id).where(thread_asks(call.collection.id))
+        threads = call.db.scalars(asking).all()
         call.record_event("collection.delete", call.collection.name)
         # Feedback on a thread contains its questions and answers, also if it belongs to another collection.
-        call.db.execute(delete(Feedback).where(Feedback.thread_id.in_(threads)))
-        call.db.execute(delete(Thread).where(Thread.id.in_(threads)))
+        call.db.execute(delete(Feedback).where(Feedback.thread_id.in_(asking)))
+        call.db.execute(delete(Thread).where(Thread.id.in_(asking)))
         call.db.delete(call.collection)
         call.db.flush()
         # Before the commit, because nobody could repeat it without the collection.

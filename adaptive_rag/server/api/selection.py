@@ -112,9 +112,10 @@ async def measure_selection(selection: SelectionOfSeveral, call: AnyCall) -> Sel
 def _measure_selection(selection: SelectionOfSeveral, call: Call) -> SelectionShown:
     collections = require_collections(call, selection.collections, Action.READ)
     call.db.close()
-    source = call.services.answering.open_index(call.services.search_target(*collections))
+    answering, target = call.services.answering, call.services.search_target(*collections)
+    source = answering.open_index(target)
     try:
-        if condition := call.services.answering.condition(selection.only):
+        if condition := answering.condition(selection.only, target):
             assert isinstance(source, FiltersChunks)
             source = source.where(read_where(condition))
         assert isinstance(source, ListsSources) and isinstance(source, ListsChunks)
