@@ -167,8 +167,12 @@ def _load_by_langchain(spec: str, provider: str, name: str) -> Embeddings:
     from langchain.embeddings import init_embeddings
     from openai import OpenAIError
 
+    options = {}
+    if provider == "openai" and any(map(os.environ.get, ("OPENAI_BASE_URL", "OPENAI_API_BASE"))):
+        # LangChain would download OpenAI's tokenizer and send its tokens, which other models misread.
+        options["check_embedding_ctx_length"] = False
     try:
-        return init_embeddings(name, provider=provider)
+        return init_embeddings(name, provider=provider, **options)
     except ImportError as error:
         package = (error.name or f"langchain_{provider}").partition(".")[0].replace("_", "-")
         if not package.startswith("langchain"):
