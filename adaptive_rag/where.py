@@ -79,7 +79,7 @@ _COMPARISONS: Mapping[str, Callable[[Any, Any], Any]] = {
     ">": operator.gt,
     ">=": operator.ge,
 }
-_DATE = re.compile(r"\d{4}(-\d{2}(-\d{2})?)?")
+_DATE = re.compile(r"(\d{4})(?:-(\d{2})(?:-(\d{2})(?:[T ]\d.*)?)?)?")
 _EXPECTED = {
     "number": "holds numbers, as in 10",
     "date": "holds dates, as in 2024-03-01, 2024-03 or 2024",
@@ -306,12 +306,11 @@ def _value(field: str, kind: Kind, text: str) -> Any:
 
 def _is_date(text: str) -> bool:
     """Return whether a text is a day, a month or a year in ISO 8601, with or without a time."""
-    match = _DATE.match(text)
-    if match is None or (match.end() < len(text) and text[match.end()] not in "T "):
+    match = _DATE.fullmatch(text)
+    if match is None:
         return False
-    year, _, rest = match[0].partition("-")
-    month, _, day = rest.partition("-")
-    return int(year) > 0 and (not month or 1 <= int(month) <= 12) and (not day or 1 <= int(day) <= 31)
+    year, month, day = match.groups("1")
+    return int(year) > 0 and 1 <= int(month) <= 12 and 1 <= int(day) <= 31
 
 
 def _make_mask(values: list[Any], holds: Callable[[Any], Any]) -> Mask:

@@ -121,6 +121,7 @@ def test_the_example_of_each_hint_is_a_condition(hint: str) -> None:
         (["2024-01-31", "2024-01-31T10:00:00"], "date"),
         (["2024-01-31", "soon"], "text"),
         (["20240"], "text"),
+        (["2023 Annual Report", "2024 Annual Report"], "text"),
         ([None, None], "text"),
         ([["a"], ["b", "c"]], "text"),
     ],

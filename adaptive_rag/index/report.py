@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 
 from adaptive_rag.errors import IndexingError
 from adaptive_rag.ingest import Failure, Note
-
-COUNTS = ("added", "updated", "moved", "removed", "unchanged", "copies", "chunks", "total_chunks")
 
 
 @dataclass(slots=True)
@@ -55,12 +53,11 @@ class NothingReadError(IndexingError):
 
 def join_reports(reports: Sequence[IndexReport], seconds: float) -> IndexReport:
     """Join the reports of shards; items of several, such as an unreadable archive, are listed once."""
-    joined = IndexReport(seconds=seconds)
+    joined = IndexReport()
     for report in reports:
-        for name in (*COUNTS, "texts_embedded", "embedding_seconds"):
+        for name in (entry.name for entry in fields(IndexReport)):
             setattr(joined, name, getattr(joined, name) + getattr(report, name))
-        for name in ("failed", "unknown", "sources", "notes"):
-            getattr(joined, name).extend(getattr(report, name))
+    joined.seconds = seconds
     for name in ("failed", "unknown", "sources", "notes"):
         setattr(joined, name, list(dict.fromkeys(getattr(joined, name))))
     joined.unknown.sort()

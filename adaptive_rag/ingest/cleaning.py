@@ -39,11 +39,11 @@ _PREFIXES = frozenset({"cross", "half", "high", "long", "low", "mid", "non", "qu
 def clean(text: str) -> str:
     """Clean up a line of extracted text.
 
-    Ligatures and Arabic presentation forms become plain letters, a separate accent joins its letter, runs of
+    Ligatures and Arabic presentation forms become plain letters, separate accents join their letter, runs of
     blanks become one blank, the dots before a page number become "…", and soft hyphens and control characters
     are removed.
     """
-    return _TO_CLEAN.sub(_clean_match, text)
+    return _TO_CLEAN.sub(_clean_match, unicodedata.normalize("NFC", text))
 
 
 def _clean_match(match: re.Match[str]) -> str:

@@ -1,8 +1,12 @@
-"""The plain text loader: the file as it is, so that spans count characters of the file itself."""
+"""The plain text loader: the file as it is, so that spans count characters of the file itself.
+
+A letter with a separate accent, as in texts from a Mac, becomes one character, as in the words of a question.
+"""
 
 from __future__ import annotations
 
 import codecs
+import unicodedata
 from collections import Counter
 from contextlib import suppress
 from pathlib import Path
@@ -49,7 +53,7 @@ def decode(data: bytes, builder: TextBuilder, declared: str | None = None) -> st
 
     A byte order mark decides; else the encoding that a page or a mail declares, if the bytes are valid in it;
     else UTF-8, if they are valid in it but for a few places; else the encoding is guessed. Line ends become
-    line feeds.
+    line feeds, and a letter with a separate accent becomes one character.
 
     Raises:
         IndexingError: the bytes are not text.
@@ -62,7 +66,7 @@ def decode(data: bytes, builder: TextBuilder, declared: str | None = None) -> st
                 text = data.decode("cp1252" if codec == "iso8859-1" else codec)
                 if codec not in ("utf-8", "ascii"):
                     builder.metadata["encoding"] = codec
-                return _with_line_feeds(text)
+                return _normalize(text)
     encoding = encoding or _guess(data)
     try:
         text = data.decode(encoding)
@@ -83,7 +87,7 @@ def decode(data: bytes, builder: TextBuilder, declared: str | None = None) -> st
         builder.metadata["encoding"] = encoding
     if not encoding.startswith("utf"):
         builder.notes.append(f"not UTF-8; read as {encoding}. Save it as UTF-8 if letters look wrong")
-    return _with_line_feeds(text)
+    return _normalize(text)
 
 
 def code_page(number: int | None) -> str | None:
@@ -93,8 +97,8 @@ def code_page(number: int | None) -> str | None:
     return None
 
 
-def _with_line_feeds(text: str) -> str:
-    return text.replace("\r\n", "\n").replace("\r", "\n")
+def _normalize(text: str) -> str:
+    return unicodedata.normalize("NFC", text.replace("\r\n", "\n").replace("\r", "\n"))
 
 
 def _guess(data: bytes) -> str:

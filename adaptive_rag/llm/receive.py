@@ -83,6 +83,9 @@ def receive(reply: object, max_tokens: int, *, form: bool = False) -> AIMessage:
     if isinstance(details := reply.response_metadata.get("incomplete_details"), Mapping):
         finish_reasons.add(str(details.get("reason")))
     metadata: dict[str, Any] = {"finish_reason": "length"} if finish_reasons & _LENGTH_REASONS else {}
+    # OpenAI's protocol always says why a reply ended, unless a proxy hides that the connection broke off.
+    is_openai = reply.response_metadata.get("model_provider") == "openai"
+    broke_off = is_openai and {"finish_reason", "status"}.isdisjoint(reply.response_metadata)
     max_characters = max_tokens * MAX_CHARACTERS_A_TOKEN
     text = without_thoughts(reply.text[:max_characters])
     if form:
@@ -94,9 +97,9 @@ def receive(reply: object, max_tokens: int, *, form: bool = False) -> AIMessage:
     if len(reply.text) > max_characters or (form and len(text) > MAX_FORM):
         text = text[:MAX_FORM] if form else _whole_sentences(text)
         metadata["cut"] = f"the reply was too long: {len(text):,} characters of it were read"
-    elif metadata and text and not form:
+    elif (metadata or broke_off) and text and not form:
         text = _whole_sentences(text)
-        metadata["cut"] = "the reply was cut off at budget.max_tokens"
+        metadata["cut"] = f"the reply {'broke off' if broke_off else 'was cut off at budget.max_tokens'}"
     calls = [call for call in reply.tool_calls if is_shallow(call["args"])]
     if len(calls) < len(reply.tool_calls):
         metadata["cut"] = "the arguments of a tool call were too long, or nested too deeply, to be read"

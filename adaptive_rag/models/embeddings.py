@@ -12,7 +12,7 @@ import numpy as np
 from cachetools import LRUCache
 from langchain_core.embeddings import Embeddings
 
-from adaptive_rag.errors import ConfigurationError, IndexingError, MissingExtraError
+from adaptive_rag.errors import AdaptiveRAGError, ConfigurationError, IndexingError, MissingExtraError
 from adaptive_rag.models.onnx import MINILM, OnnxEmbeddings, load_minilm, load_onnx_folder
 from adaptive_rag.text.redaction import cause_of, redact, remember_fields
 from adaptive_rag.text.tokens import TextLimit, count_bytes
@@ -84,7 +84,7 @@ def encode(embeddings: Embeddings, texts: Sequence[str]) -> Vectors:
     """Embed passages into float32 vectors of unit length, shape (len(texts), dimension).
 
     Raises:
-        IndexingError: the model returned something other than one finite vector for each text.
+        IndexingError: the model failed, or returned something other than one finite vector for each text.
     """
     if isinstance(embeddings, OnnxEmbeddings):
         return embeddings.encode(texts)
@@ -92,7 +92,7 @@ def encode(embeddings: Embeddings, texts: Sequence[str]) -> Vectors:
     for start in range(0, len(texts), DOCUMENTS_PER_CALL):
         # Several providers refuse an empty text.
         batch = [text if text.strip() else "." for text in texts[start : start + DOCUMENTS_PER_CALL]]
-        with _redacted_errors(embeddings):
+        with _explained_errors(embeddings):
             rows += embeddings.embed_documents(batch)
     return _unit_vectors(embeddings, rows, len(texts))
 
@@ -114,7 +114,7 @@ def embed_queries(embeddings: Embeddings, texts: Sequence[str]) -> Vectors:
         with ThreadPoolExecutor(8, thread_name_prefix="embed") as pool:
             map_ = pool.map if len(queries) > 1 else map
             # Not `embed_documents`, since some models embed queries and documents differently.
-            with _redacted_errors(embeddings):
+            with _explained_errors(embeddings):
                 rows = list(map_(embeddings.embed_query, queries))
             vectors = _unit_vectors(embeddings, rows, len(queries))
         vector_of.update(zip(missing, vectors, strict=True))
@@ -124,16 +124,18 @@ def embed_queries(embeddings: Embeddings, texts: Sequence[str]) -> Vectors:
 
 
 @contextmanager
-def _redacted_errors(embeddings: Embeddings) -> Iterator[None]:
-    """Let a provider's errors pass, but replace one that contains a secret by an error with redacted text."""
+def _explained_errors(embeddings: Embeddings) -> Iterator[None]:
+    """Turn an error of a provider into one that names the model; secrets in its text are redacted."""
     remember_fields(getattr(embeddings, "__dict__", {}))
     try:
         yield
+    except AdaptiveRAGError:
+        raise
     except Exception as error:  # every provider raises its own errors
-        if cause_of(error) is error:
-            raise
-        text = redact(" ".join(str(error).split()))
-        raise IndexingError(f"The embedding model {embedding_name(embeddings)!r} failed: {text}") from None
+        text = redact(" ".join(str(error).split())) or type(error).__name__
+        raise IndexingError(
+            f"The embedding model {embedding_name(embeddings)!r} failed: {text}"
+        ) from cause_of(error)
 
 
 def _unit_vectors(embeddings: Embeddings, rows: list[list[float]], count: int) -> Vectors:
@@ -167,8 +169,12 @@ def _load_by_langchain(spec: str, provider: str, name: str) -> Embeddings:
     from langchain.embeddings import init_embeddings
     from openai import OpenAIError
 
+    options = {}
+    if provider == "openai" and any(map(os.environ.get, ("OPENAI_BASE_URL", "OPENAI_API_BASE"))):
+        # LangChain would download OpenAI's tokenizer and send its tokens, which other models misread.
+        options["check_embedding_ctx_length"] = False
     try:
-        return init_embeddings(name, provider=provider)
+        return init_embeddings(name, provider=provider, **options)
     except ImportError as error:
         package = (error.name or f"langchain_{provider}").partition(".")[0].replace("_", "-")
         if not package.startswith("langchain"):

@@ -142,6 +142,7 @@ def brute_force_bm25(query: str, texts: Sequence[str]) -> np.ndarray:
 ODD = {
     "mixed": [3, "3", True, "drei", 2.5, math.inf],
     "size": [1, 2.5, -3, 3, 10**12, math.nan],  # NaN is what a table without a value has
+    "id": [1234567890123456788, 1234567890123456789],
     "when": ["2024", "2024-03", "2024-03-05", "2023-12-31T10:00", "2024-02-30"],
     "flag": [True, False],
     "who": [*"STRAẞE strasse İstanbul a%b_c back\\slash [x] nul\0l ε".split(), "O'Hara; DROP TABLE"],
@@ -198,6 +199,7 @@ def test_a_number_that_is_missing_leaves_its_field_a_number(odd: PostgresIndex) 
 @settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(text=CONDITIONS)
 @example(text='when = "2023-12-31T10:00"')
+@example(text="id = 1234567890123456789")
 def test_a_condition_keeps_in_sql_what_it_keeps_in_memory(odd: PostgresIndex, text: str) -> None:
     chunks, condition = list(odd.chunks()), read_where(text)
     try:

@@ -266,4 +266,5 @@ def test_private_codes_and_forms_of_arabic_letters_become_letters_and_signs():
     assert clean("\uf0b7 Water \uf0a8 Power \uf0fe") == "• Water ☐ Power ☑"
     assert clean("ﻓﺘﺢ ﺍﻟﻤﻴﻨﺎﺀ 10²") == "فتح الميناء 10²"
     assert clean("ﻓ\ufe76ﺘﺢ") == "ف\u064eتح"  # a mark with a form of its own, which cuts no word
+    assert clean("Fa\u0308hre") == "F\xe4hre"  # as the words of a question are compared
     assert clean("A\uf770\uf770\uf765\uf76e\uf764\uf769\uf778 \uf731\uf732") == "Appendix 12"

@@ -54,6 +54,11 @@ def test_a_western_text_is_never_taken_for_another(read_file, text):
     assert source.notes == ("not UTF-8; read as cp1252. Save it as UTF-8 if letters look wrong",)
 
 
+@pytest.mark.parametrize("name", ["a.txt", "a.md", "a.html"])
+def test_separate_accents_join_their_letters(read_file, name):
+    assert "F\xe4hre" in read_file(name, "<p>Die Fa\u0308hre</p>".encode()).text
+
+
 @pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf"])
 def test_a_damaged_place_costs_its_letter_and_not_those_of_the_whole_text(read_file, mark):
     text = "Größe und Maß, schön über Öl. " * 4

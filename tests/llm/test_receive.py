@@ -41,6 +41,12 @@ def test_a_text_is_read_up_to_eight_characters_a_token_and_a_form_up_to_its_own_
     assert "cut" not in receive(AIMessage("Word."), 100).response_metadata
 
 
+def test_a_stream_that_broke_off_is_read_up_to_its_last_whole_sentence():
+    message = AIMessage("It is 4 m high. It costs 3", response_metadata={"model_provider": "openai"})
+    read = receive(message, 100)
+    assert (read.text, read.response_metadata["cut"]) == ("It is 4 m high.", "the reply broke off")
+
+
 ENDINGS = {
     "finish_reason": "MAX_TOKENS",
     "stop_reason": "max_tokens",

@@ -137,6 +137,22 @@ def test_a_missing_key_is_a_configuration_error(monkeypatch: pytest.MonkeyPatch)
         load_embeddings("openai:text-embedding-3-small")
 
 
+def test_a_server_of_ones_own_gets_texts_and_not_the_tokens_of_openai(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from langchain_openai import OpenAIEmbeddings
+
+    sent: list[object] = []
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
+    model = load_embeddings("openai:bge-m3")
+    assert isinstance(model, OpenAIEmbeddings)
+    monkeypatch.setattr(model.client, "create", lambda input, **_: sent.append(input))
+    with pytest.raises(IndexingError, match=r"^The embedding model .openai:bge-m3. failed: .*NoneType"):
+        encode(model, ["The tide is in."])
+    assert sent == [["The tide is in."]]
+
+
 def test_a_name_survives_the_process_and_loads_the_same_model(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "none")
     assert embedding_name(load_embeddings("openai:text-embedding-3-small")) == "openai:text-embedding-3-small"

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 # SQL comparisons of a field's values, which are stored as texts in lower case, with the value of a condition.
 COMPARISONS = {
-    "number": "value::float8 {sign} {given}::float8",
+    "number": "value::numeric {sign} {given}::numeric",
     "date": 'left(value, length({given}::text)) COLLATE "C" {sign} left({given}::text, length(value))',
     "day": "left(value, length({given}::text)) = {given}::text",
     "text": 'value COLLATE "C" {sign} {given}',
@@ -63,9 +63,8 @@ class _Conditions:
             return f"(fields @> {self._bind(Jsonb({predicate.field: [fold(str(predicate.value))]}))})"
         else:
             kind = "day" if (predicate.kind, predicate.sign) == ("date", "=") else predicate.kind
-            # a date with a time has the letters T and Z
-            value = predicate.value.casefold() if predicate.kind == "date" else predicate.value
-            test = COMPARISONS[kind].format(sign=predicate.sign, given=self._bind(value))
+            given = self._bind(fold(str(predicate.value)))
+            test = COMPARISONS[kind].format(sign=predicate.sign, given=given)
         values = f"jsonb_array_elements_text(fields -> {self._bind(predicate.field)}::text)"
         return f"EXISTS (SELECT FROM {values} AS value WHERE {test})"
 
