@@ -65,9 +65,10 @@ _ITEM_NUMBER = re.compile(r"\W|\(?[\w.]{1,6}[.)]")
 def read_unruled_tables(lines: Iterable[Line]) -> list[Line]:
     """Return a page's lines, with table rows in place of the lines that form a table.
 
-    Other lines that are side by side are merged into one line.
+    Other lines keep the page's order, and those that follow each other side by side are merged into one line.
     """
     lines = list(lines)
+    positions = {id(line): position for position, line in enumerate(lines)}
     unused = {id(line): line for line in lines if not line.columns}
     page_lines: list[Line] = []
     for is_row, part in groupby(lines, key=lambda line: bool(line.columns)):
@@ -85,7 +86,7 @@ def read_unruled_tables(lines: Iterable[Line]) -> list[Line]:
     page_lines = [line for line in page_lines if line.columns or id(line) in unused]
     merged: list[Line] = []
     for is_row, part in groupby(page_lines, key=lambda line: bool(line.columns)):
-        part_lines = list(part)
+        part_lines = list(part) if is_row else sorted(part, key=lambda line: positions[id(line)])
         merged += part_lines if is_row else map(merge_lines, group_side_by_side(part_lines))
     return merged
 
