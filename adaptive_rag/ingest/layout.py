@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from itertools import pairwise
 from statistics import median
@@ -141,7 +141,7 @@ def _find_edge_lines(
     ordered = sorted(lines, key=lambda line: line.y0)
     if not ordered:
         return
-    pitch = min(_pitch(ordered), 1.6 * median(line.size for line in ordered))
+    pitch = min(_pitch(pairwise(ordered)), 1.6 * median(line.size for line in ordered))
     edges = []
     for edge, from_edge in (("top", ordered), ("foot", ordered[::-1])):
         for count, line in enumerate(from_edge[:_MAX_EDGE_LINES], start=1):
@@ -164,7 +164,9 @@ class Flow:
 
     def __init__(self, lines: Sequence[Line]) -> None:
         self.lines = lines
-        self._pitch = _pitch(lines)
+        # The rows of a table may be further apart, since their cells may have several lines.
+        outside_tables = [pair for pair in pairwise(lines) if not (pair[0].columns or pair[1].columns)]
+        self._pitch = min(_pitch(outside_tables or pairwise(lines)), _pitch(pairwise(lines)))
         self._by_left = sorted(lines, key=lambda line: line.x0)
         self._text_columns: dict[tuple[float, float], Extent] = {}
         self._tabular: set[int] = set()  # indexes of lines with a stop below or above another one
@@ -271,9 +273,9 @@ def _find_column_stops(line: Line) -> list[float]:
     return line.stops[1:] if is_item else line.stops
 
 
-def _pitch(lines: Sequence[Line]) -> float:
+def _pitch(neighbours: Iterable[tuple[Line, Line]]) -> float:
     """Return the usual distance from one line to the next."""
-    return median([b.y0 - a.y0 for a, b in pairwise(lines) if b.y0 - a.y0 > 1] or [0.0])
+    return median([b.y0 - a.y0 for a, b in neighbours if b.y0 - a.y0 > 1] or [0.0])
 
 
 def _differs_in_type(a: Line, b: Line) -> bool:

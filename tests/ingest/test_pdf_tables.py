@@ -108,6 +108,12 @@ def test_the_rest_of_a_cell_joins_it_also_where_a_page_writes_cell_by_cell(tmp_p
     )
 
 
+def test_paragraphs_are_parted_on_a_page_with_a_table_of_tall_rows(tmp_path):
+    page = [*table(YEARS, pitch=28), *paragraph(PROSE, y=300), *paragraph(PROSE, y=338)]
+    prose = " ".join(PROSE)
+    assert text_of(tmp_path, page).endswith(f"\n\n{prose}\n\n{prose}")
+
+
 def test_texts_side_by_side_that_are_no_table_keep_the_order_of_the_page(tmp_path):
     left, right = ["The keeper of the light wrote", "down its height."], ["He took the book to", "the quay."]
     page = [*table(MONEY), *paragraph(left, y=200), *paragraph(right, x=320, y=200)]
