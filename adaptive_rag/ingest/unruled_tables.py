@@ -169,6 +169,8 @@ def _read_rows(rows: Sequence[list[Line]], unused: dict[int, Line]) -> list[Line
     if not columns:
         return list(chain.from_iterable(rows))
     first, end = multiple[0], multiple[-1] + 1
+    while end < len(rows) and _ends_cell(rows[end][0], rows[end - 1], columns):
+        end += 1
     cells = [split_at_columns(row, columns) for row in cells]
     while first and _is_centred_above_columns(cells[first - 1], columns):
         first -= 1
@@ -186,6 +188,13 @@ def _read_rows(rows: Sequence[list[Line]], unused: dict[int, Line]) -> list[Line
     for line in (line for row in table for cell in row for line in cell):
         unused.pop(id(line), None)
     return [*chain.from_iterable(rows[:first]), *table_rows, *chain.from_iterable(rows[end:])]
+
+
+def _ends_cell(line: Line, above: Sequence[Line], columns: Sequence[Extent]) -> bool:
+    """Return whether a line below the last row is the rest of a cell in it, but not of its first one."""
+    is_close = line.y0 - max(other.y1 for other in above) < 0.5 * line.size
+    overlapped = find_overlapped_columns((line.x0, line.x1), columns)
+    return is_close and len(overlapped) == 1 and overlapped[0] > 0 and not FIGURE.fullmatch(line.text)
 
 
 def _count_header(rows: Sequence[Cells], columns: Sequence[Extent]) -> int:

@@ -106,6 +106,10 @@ def test_the_rest_of_a_cell_joins_it_also_where_a_page_writes_cell_by_cell(tmp_p
     assert text_of(tmp_path, [*page, *table(below, y=152)]) == (
         f"Level | Height | Name\n1 | 3.60 m within 48 hours | Watch\n{below}"
     )
+    rest = [Text("or a breach", 200, 192), *paragraph(PROSE, y=220)]
+    assert "\n3 | 4.50 m or a breach | Act\n\nThe" in text_of(
+        tmp_path, [*page, *table(below, y=152, pitch=28), *rest]
+    )
 
 
 def test_paragraphs_are_parted_on_a_page_with_a_table_of_tall_rows(tmp_path):
