@@ -36,6 +36,7 @@ from adaptive_rag.ingest.table_headers import (
     count_header_lines,
     has_bold_header,
     is_column_name,
+    is_row_of_figures,
     read_header_lines,
 )
 from adaptive_rag.text.tables import EMPTY_CELL
@@ -168,10 +169,10 @@ def _read_rows(rows: Sequence[list[Line]], unused: dict[int, Line]) -> list[Line
     columns = find_columns(cells) if len(multiple) >= _MIN_ROWS else []
     if not columns:
         return list(chain.from_iterable(rows))
-    first, end = multiple[0], multiple[-1] + 1
+    cells = [split_at_columns(row, columns) for row in cells]
+    first, end = _find_first_row(cells, columns), multiple[-1] + 1
     while end < len(rows) and _ends_cell(rows[end][0], rows[end - 1], columns):
         end += 1
-    cells = [split_at_columns(row, columns) for row in cells]
     while first and _is_centred_above_columns(cells[first - 1], columns):
         first -= 1
     header = _count_header(cells[first:end], columns)
@@ -187,7 +188,18 @@ def _read_rows(rows: Sequence[list[Line]], unused: dict[int, Line]) -> list[Line
         return list(chain.from_iterable(rows))
     for line in (line for row in table for cell in row for line in cell):
         unused.pop(id(line), None)
-    return [*chain.from_iterable(rows[:first]), *table_rows, *chain.from_iterable(rows[end:])]
+    return [*_read_rows(rows[:first], unused), *table_rows, *chain.from_iterable(rows[end:])]
+
+
+def _find_first_row(rows: Sequence[Cells], columns: Sequence[Extent]) -> int:
+    """Return the index of a table's first row: another table with figures between its columns may be above."""
+    full = next((index for index, cells in enumerate(rows) if len(cells) == len(columns)), 0)
+    for index in reversed(range(full)):
+        extents = map(cell_extent, rows[index])
+        is_between = any(not find_overlapped_columns(extent, columns) for extent in extents)
+        if is_between and len(rows[index]) > 1 and not _name_columns(rows[index], columns):
+            return index + 1
+    return next(index for index, cells in enumerate(rows) if len(cells) > 1)
 
 
 def _ends_cell(line: Line, above: Sequence[Line], columns: Sequence[Extent]) -> bool:
@@ -215,7 +227,7 @@ def _add_header_above(
     """Return a table with the header lines above it, and their number; it already begins with `header`."""
     above = _find_lines_above(table, columns, unused)
     if header:  # only the lines right above it that name several columns belong to it
-        above = list(takewhile(lambda cells: _names_several_columns(cells, columns), reversed(above)))[::-1]
+        above = list(takewhile(lambda cells: _name_columns(cells, columns), reversed(above)))[::-1]
         first_row = list(chain.from_iterable(table[0]))
         if not above or _begins_table(first_row, chain.from_iterable(above[-1])):
             return table, header
@@ -255,9 +267,11 @@ def _find_lines_above(
     return above
 
 
-def _names_several_columns(cells: Cells, columns: Sequence[Extent]) -> bool:
-    """Return whether a line names columns, and not the whole table."""
-    return len(cells) > 1 or _is_centred_above_columns(cells, columns)
+def _name_columns(cells: Cells, columns: Sequence[Extent]) -> bool:
+    """Return whether a line names columns: it is no row of figures, and no title of the whole table."""
+    if len(cells) == 1:
+        return _is_centred_above_columns(cells, columns)
+    return not is_row_of_figures([" ".join(line.text for line in cell) for cell in cells[1:]])
 
 
 def _is_prose(rows: Sequence[Cells], index: int, columns: Sequence[Extent]) -> bool:

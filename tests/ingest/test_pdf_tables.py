@@ -481,3 +481,10 @@ def test_columns_of_which_each_row_fills_one_are_two_and_a_bold_header_ends_abov
     places = (60, 120, 240, 330, 420)
     page = [*table(header, places=places, bold=True), *table("\n".join(rows), y=114, places=places)]
     assert text_of(tmp_path, page) == "\n".join([header, *rows])
+
+
+def test_a_table_of_figures_between_the_columns_of_the_next_one_is_a_table_of_its_own(tmp_path):
+    totals = "Opening balance | 120.00\nPaid in | 300.00\nClosing balance | 390.00"
+    rows = "Date | Details | Paid out | Balance\n1 Mar | Bread | 20.00 | 400.00\n4 Mar | Fish | 10.00 | 390.00"
+    page = [*table(totals, places=(60, 230)), *table(rows, y=150, places=(60, 120, 300, 400))]
+    assert text_of(tmp_path, page) == f"{totals}\n\n{rows}"
