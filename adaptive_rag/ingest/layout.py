@@ -18,7 +18,7 @@ from adaptive_rag.ingest.page_headers import NUMBER_OF_PAGE
 WRAPPED, NEW_LINE, NEW_PARAGRAPH = 0, 1, 2
 
 _BULLET = re.compile(rf"[-*•▪◦‣·–—●■○□◆❖►➢➔✓✔☐☑☒{''.join(SYMBOLS)}]\s")
-_ITEM_NUMBER = re.compile(r"\(?(?:\d{1,3}|[a-z])[.)]\s|(?:\d{1,2}\.)+\d{1,2}\s")
+_ITEM_NUMBER = re.compile(r"\(?(?:\d{1,3}|[a-z])[.)]\s|(?:\d{1,2}\.)+\d{1,2}\s|\[\d{1,3}\]\s")
 # What begins an item whose other lines are indented; Word uses "o" as a bullet.
 _HANGING_ITEM = re.compile(rf"{_BULLET.pattern}|{_ITEM_NUMBER.pattern}|o\s")
 _SPLIT_WORD = re.compile(r"[^\W\d_][-\u2010\u00ad]\s*$")
@@ -259,12 +259,17 @@ class Flow:
             return False
         following = self.lines[index + 1] if index + 1 < len(self.lines) else None
         if shift > min_shift:
-            if _HANGING_ITEM.match(previous.text):
+            if _HANGING_ITEM.match(previous.text) or not self._may_end_paragraph(previous, line):
                 return False
             return following is None or following.y0 < line.y0 or following.x0 < line.x0 - min_shift
         if shift < -min_shift and index > 1:
-            return line.text.startswith("o ") or abs(self.lines[index - 2].x0 - previous.x0) < 1
+            indent = previous.x0 - self.lines[index - 2].x0
+            hangs = indent > min_shift and self.relation(index - 1) == WRAPPED
+            return line.text.startswith("o ") or abs(indent) < 1 or hangs
         return False
+
+    def _may_end_paragraph(self, line: Line, next_line: Line) -> bool:
+        return _SENTENCE_END.search(line.text) is not None or self.ends_early(line, next_line)
 
 
 def _find_column_stops(line: Line) -> list[float]:

@@ -35,11 +35,16 @@ def test_wrapped_lines_become_a_paragraph_and_gaps_and_indents_part_paragraphs(t
     assert text_of(tmp_path, paragraph([*FILLER, *number])) == f"{prose} {' '.join(number)}"
 
 
-@pytest.mark.parametrize(("mark", "indent"), [("-", 18), ("o", 16), ("7.", 28), ("1.1", 36)])
+@pytest.mark.parametrize(("mark", "indent"), [("-", 18), ("o", 16), ("7.", 28), ("1.1", 36), ("[1]", 24)])
 def test_a_list_item_goes_on_in_indented_lines_however_far_its_mark_is_from_it(tmp_path, mark, indent):
     items = [line for y in (100, 128) for line in (Text(mark, y=y), *paragraph(FILLER, x=60 + indent, y=y))]
     item = f"{mark} {' '.join(FILLER)}"
     assert re.split("\n+", text_of(tmp_path, items)) == [item, item]
+
+
+def test_each_entry_of_a_bibliography_with_hanging_lines_is_a_paragraph(tmp_path):
+    entries = [line for y in (100, 128, 156) for line in (Text(FILLER[0], y=y), Text(FILLER[1], 84, y + 14))]
+    assert text_of(tmp_path, entries) == "\n\n".join([" ".join(FILLER)] * 3)
 
 
 @pytest.mark.parametrize(
