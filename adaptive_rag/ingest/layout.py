@@ -31,6 +31,8 @@ _MAX_EDGE_LINES, _MAX_HEAD_LENGTH = 3, 120
 _MAX_HEAD_SIZE = 1.3
 # Arabic and Roman page or chapter numbers. Longer numbers, such as that of an invoice, distinguish two heads.
 _SHORT_NUMBER = re.compile(r"(?<!\d)\d{1,3}(?!\d)|(?<!\w)[ivxlcdm]+(?!\w)")
+# In type sizes: text in a narrower column, such as a box of a diagram, does not continue in the next one.
+_MIN_PROSE_WIDTH = 8
 # A position at a page's edge: "top" or "foot", height in steps of 3 points, type size.
 _Slot = tuple[str, int, int]
 
@@ -229,6 +231,10 @@ class Flow:
             return NEW_PARAGRAPH
         if line.text[:1].islower():
             return WRAPPED
+        left, right = self.text_column(previous)
+        is_box = right - left < _MIN_PROSE_WIDTH * previous.size
+        if is_box and line.y1 < previous.y0 + 0.3 * line.size:  # it is no name beside the line
+            return NEW_PARAGRAPH
         if _SENTENCE_END.search(previous.text) and line.x0 - next_flow.text_column(line)[0] > 0.7 * line.size:
             return NEW_PARAGRAPH
         return NEW_PARAGRAPH if self.ends_early(previous, line) else WRAPPED

@@ -42,6 +42,12 @@ def test_a_list_item_goes_on_in_indented_lines_however_far_its_mark_is_from_it(t
     assert re.split("\n+", text_of(tmp_path, items)) == [item, item]
 
 
+def test_the_boxes_of_a_diagram_are_paragraphs(tmp_path):
+    boxes = ["Survey January", "Vote 12 March"]
+    lines = [line for at in (0, 1) for line in paragraph(boxes[at].split(" ", 1), x=60 + 150 * at)]
+    assert text_of(tmp_path, lines) == "\n\n".join(boxes)
+
+
 def test_each_entry_of_a_bibliography_with_hanging_lines_is_a_paragraph(tmp_path):
     entries = [line for y in (100, 128, 156) for line in (Text(FILLER[0], y=y), Text(FILLER[1], 84, y + 14))]
     assert text_of(tmp_path, entries) == "\n\n".join([" ".join(FILLER)] * 3)
