@@ -61,6 +61,7 @@ _MAX_LINES_ABOVE = 60
 _NARROW_COLUMN = 30
 _WORD, _DIGIT = re.compile(r"[^\W\d_]{3}"), re.compile(r"\d")
 _ITEM_NUMBER = re.compile(r"\W|\(?[\w.]{1,6}[.)]")
+_CLAUSE_NUMBER = re.compile(rf"{_ITEM_NUMBER.pattern}|\d{{1,2}}(?:\.\d{{1,2}})+")
 
 
 def read_unruled_tables(lines: Iterable[Line]) -> list[Line]:
@@ -87,8 +88,11 @@ def read_unruled_tables(lines: Iterable[Line]) -> list[Line]:
     page_lines = [line for line in page_lines if line.columns or id(line) in unused]
     merged: list[Line] = []
     for is_row, part in groupby(page_lines, key=lambda line: bool(line.columns)):
-        part_lines = list(part) if is_row else sorted(part, key=lambda line: positions[id(line)])
-        merged += part_lines if is_row else map(merge_lines, group_side_by_side(part_lines))
+        part_lines = list(part)
+        if not is_row:
+            in_page_order = sorted(part_lines, key=lambda line: positions[id(line)])
+            part_lines = list(map(merge_lines, group_side_by_side(in_page_order)))
+        merged += part_lines
     return merged
 
 
@@ -192,7 +196,7 @@ def _read_rows(rows: Sequence[list[Line]], unused: dict[int, Line]) -> list[Line
 
 
 def _find_first_row(rows: Sequence[Cells], columns: Sequence[Extent]) -> int:
-    """Return the index of a table's first row: another table with figures between its columns may be above."""
+    """Return the index of a table's first row; above may be another one, with figures between its columns."""
     full = next((index for index, cells in enumerate(rows) if len(cells) == len(columns)), 0)
     for index in reversed(range(full)):
         extents = map(cell_extent, rows[index])
@@ -360,7 +364,9 @@ def _is_table(rows: Sequence[Sequence[str]]) -> bool:
     if min(widths) > _NARROW_COLUMN:
         return False
     if len(columns) == 2:
-        are_clauses = _most(_ITEM_NUMBER.fullmatch, columns[0])  # "1.  The tenant ..."
+        # "1.  The tenant ...", "1.1  The tenant ..."
+        item_number = _CLAUSE_NUMBER if widths[1] > _NARROW_COLUMN else _ITEM_NUMBER
+        are_clauses = _most(item_number.fullmatch, [row[0] for row in rows if row[1] != EMPTY_CELL])
         # "A System of Analysis.  With" is a line with a wide blank.
         are_split_lines = widths[0] > _NARROW_COLUMN and not _most(_DIGIT.search, columns[1])
         if are_clauses or are_split_lines:

@@ -187,6 +187,7 @@ CLAUSES = [f"{at}.1 | The tenant keeps the garden in good order." for at in rang
 NO_TABLES = {
     "prose in two columns": (PROSES, (60, 320)),
     "numbered clauses": (CLAUSES, (60, 110)),
+    "numbered clauses below a heading": (["1. Rent | and term", *CLAUSES], (60, 110)),
     "a table of contents": ([f"Storms of the north {'. ' * 20} | {at}" for at in range(6)], (60, 400)),
     "a formula": (["x + y | = | 12"] * 4, (60, 140, 200)),
     "boxes that hold letters": (["A | B"], (70, 170)),
@@ -485,6 +486,8 @@ def test_columns_of_which_each_row_fills_one_are_two_and_a_bold_header_ends_abov
 
 def test_a_table_of_figures_between_the_columns_of_the_next_one_is_a_table_of_its_own(tmp_path):
     totals = "Opening balance | 120.00\nPaid in | 300.00\nClosing balance | 390.00"
-    rows = "Date | Details | Paid out | Balance\n1 Mar | Bread | 20.00 | 400.00\n4 Mar | Fish | 10.00 | 390.00"
+    rows = (
+        "Date | Details | Paid out | Balance\n1 Mar | Bread | 20.00 | 400.00\n4 Mar | Fish | 10.00 | 390.00"
+    )
     page = [*table(totals, places=(60, 230)), *table(rows, y=150, places=(60, 120, 300, 400))]
     assert text_of(tmp_path, page) == f"{totals}\n\n{rows}"
