@@ -1,5 +1,6 @@
 import re
 import time
+from dataclasses import replace
 
 import pytest
 
@@ -40,6 +41,16 @@ def test_a_list_item_goes_on_in_indented_lines_however_far_its_mark_is_from_it(t
     items = [line for y in (100, 128) for line in (Text(mark, y=y), *paragraph(FILLER, x=60 + indent, y=y))]
     item = f"{mark} {' '.join(FILLER)}"
     assert re.split("\n+", text_of(tmp_path, items)) == [item, item]
+
+
+def test_a_text_that_is_drawn_twice_to_look_bold_is_read_once(tmp_path):
+    once = [
+        *paragraph(FILLER),
+        Text("Salt      1,234      2,345", y=150),
+        Text("Rope      2,234      3,345", y=164),
+    ]
+    twice = [line for text in once for line in (text, replace(text, x=text.x + 0.4))]
+    assert text_of(tmp_path, twice) == text_of(tmp_path, once)
 
 
 def test_the_boxes_of_a_diagram_are_paragraphs(tmp_path):
