@@ -104,30 +104,30 @@ def _group_rows(lines: Iterable[Line]) -> list[list[Line]]:
             bands[-1].append(line)
         else:
             bands.append([line])
-    return _merge_two_line_names(list(chain.from_iterable(map(group_by_height, bands))))
+    return _merge_two_line_cells(list(chain.from_iterable(map(group_by_height, bands))))
 
 
-def _merge_two_line_names(rows: Sequence[list[Line]]) -> list[list[Line]]:
-    """Put the two lines of a name into the row of figures that is centred between them."""
+def _merge_two_line_cells(rows: Sequence[list[Line]]) -> list[list[Line]]:
+    """Put the two lines of a cell into the row whose other cells are centred between them."""
     merged: dict[int, list[Line]] = {}
     used: set[int] = set()
     for index, row in enumerate(rows):
-        if len(row) < 2 or not all(FIGURE.fullmatch(line.text) for line in row):
-            continue
-        neighbours = range(max(0, index - 2), min(len(rows), index + 3))
-        name_rows = [i for i in neighbours if i not in used and _is_left_of_figures(rows[i], row)]
-        if len(name_rows) == 2:
-            upper, lower = sorted((rows[i][0] for i in name_rows), key=lambda line: line.y0)
+        neighbours = range(max(0, index - 2), min(len(rows), index + 3)) if len(row) > 1 else ()
+        beside = [i for i in neighbours if i not in used and _is_beside(rows[i], row)]
+        if len(beside) == 2:
+            upper, lower = sorted((rows[i][0] for i in beside), key=lambda line: line.y0)
             if upper.y0 < row[0].y0 < lower.y0:
                 merged[index] = [upper, lower, *row]
-                used.update(name_rows)
+                used.update(beside)
     return [merged.get(index, row) for index, row in enumerate(rows) if index not in used]
 
 
-def _is_left_of_figures(row: Sequence[Line], figures: Sequence[Line]) -> bool:
-    """Return whether a row is a single line, left of the figures and overlapping them in height."""
-    line, figure = row[0], figures[0]
-    return len(row) == 1 and line.x1 <= figure.x0 and line.y0 < figure.y1 and line.y1 > figure.y0
+def _is_beside(row: Sequence[Line], cells: Sequence[Line]) -> bool:
+    """Return whether a row is a single line, beside other cells and not only touching their height."""
+    line, cell = row[0], cells[0]
+    overlap = min(line.y1, cell.y1) - max(line.y0, cell.y0)
+    is_apart = all(line.x1 <= other.x0 or other.x1 <= line.x0 for other in cells)
+    return len(row) == 1 and overlap > 0.25 * (line.y1 - line.y0) and is_apart
 
 
 def _belongs_to_row(line: Line, band: Sequence[Line]) -> bool:
@@ -146,7 +146,11 @@ def _continues_rows(previous: Sequence[Line], row: Sequence[Line]) -> bool:
     has_single_line = min(len(previous), len(row)) == 1
     max_gap = _MAX_LINE_GAP if has_single_line else _MAX_ROW_GAP
     is_near = previous_line.y0 < line.y0 < max(other.y1 for other in previous) + max_gap * line.size
-    if not is_near or (has_single_line and abs(line.size - previous_line.size) > 0.1 * line.size):
+    single, others = (line, previous) if len(row) == 1 else (previous_line, row)
+    # Small print below a cell, but not the first one, belongs to it.
+    is_small_print = single.x0 > others[0].x1 and single.size < min(other.size for other in others)
+    differs = has_single_line and not is_small_print and abs(line.size - previous_line.size) > 0.1 * line.size
+    if not is_near or differs:
         return False
     if len(row) > 1:
         return not _begins_table(row, previous)
@@ -400,7 +404,11 @@ def _join_wrapped_rows(rows: Sequence[Row]) -> list[Row]:
     for step, next_step, row in zip(steps, [*steps, math.inf][1:], rows[1:], strict=True):
         label = row.get(0)
         is_lone_remainder = len(row) == 1 and (label is None or label[0].text[:1].islower())
-        is_close_remainder = step < 0.9 * pitch and (label is None or len(row) == 1)
+        has_new_figure = any(
+            FIGURE.fullmatch(row[column][0].text) and FIGURE.fullmatch(joined[-1][column][-1].text)
+            for column in row.keys() & joined[-1].keys()
+        )
+        is_close_remainder = step < 0.9 * pitch and (label is None or len(row) == 1) and not has_new_figure
         if begun:
             joined.append(
                 {column: begun.get(column, []) + row.get(column, []) for column in {**begun, **row}}

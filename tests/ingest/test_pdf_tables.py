@@ -474,6 +474,19 @@ def test_a_cell_of_two_lines_between_others_that_are_centred_beside_it_is_one(tm
     assert "\n2 | Bracket of steel, with bolts | 14 | 28\n3 | Hose" in text_of(tmp_path, page)
 
 
+def test_the_sums_of_an_invoice_are_rows_and_small_print_below_an_item_is_part_of_it(tmp_path):
+    items = "Item | Description | Number | Price | Cost\nS1 | Oak shelf | 6 | 48 | 288\nC2 | – | 1 | 61 | 61"
+    sums = "Net total | 349\nVAT at 20% | 70\nPaid before | 19\nTotal due | 400"
+    page = table(items, places=(60, 110, 270, 330, 420), pitch=28)
+    page[11:11] = [Text("Counter of beech,", 110, 150), Text("cut to drawing", 110, 163)]
+    page.insert(7, Text("oiled, with brackets", 110, 138, size=8))
+    assert text_of(tmp_path, [*page, *table(sums, y=178, places=(300, 420))]).splitlines()[1:] == [
+        "S1 | Oak shelf oiled, with brackets | 6 | 48 | 288",
+        "C2 | Counter of beech, cut to drawing | 1 | 61 | 61",
+        *(f"– | – | {name} | {name} | {cost}" for name, cost in rows_of(sums)),
+    ]
+
+
 def test_columns_of_which_each_row_fills_one_are_two_and_a_bold_header_ends_above_figures(tmp_path):
     header, *rows = (
         "Date | Details | Paid out | Paid in | Balance\n1 Mar | Brought forward | – | – | 120\n"
