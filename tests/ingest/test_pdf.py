@@ -53,6 +53,11 @@ def test_a_text_that_is_drawn_twice_to_look_bold_is_read_once(tmp_path):
     assert text_of(tmp_path, twice) == text_of(tmp_path, once)
 
 
+def test_a_large_initial_is_part_of_its_word(tmp_path):
+    initial, first, second = Text("T", y=114, size=30), Text(FILLER[0][1:], 80, 100), Text(FILLER[1], 80, 114)
+    assert text_of(tmp_path, [initial, first, second]).startswith("The keeper")
+
+
 def test_the_boxes_of_a_diagram_are_paragraphs(tmp_path):
     boxes = ["Survey January", "Vote 12 March"]
     lines = [line for at in (0, 1) for line in paragraph(boxes[at].split(" ", 1), x=60 + 150 * at)]
