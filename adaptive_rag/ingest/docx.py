@@ -26,6 +26,7 @@ from adaptive_rag.ingest.word_looks import WordLooks
 from adaptive_rag.ingest.word_parts import DRAWN, WordParts
 
 _PARAGRAPH, _RUN, _TABLE, _ROW, _CELL = map(qn, ("w:p", "w:r", "w:tbl", "w:tr", "w:tc"))
+_PROPERTIES = qn("w:pPr")
 _REFERENCES = {qn(f"w:{kind}Reference"): kind for kind in ("footnote", "endnote")}
 # The elements that stand for characters, and their text; "w:t" contains its own.
 _BLANKS = dict.fromkeys(map(qn, ("w:tab", "w:ptab", "w:br", "w:cr")), " ")
@@ -35,13 +36,15 @@ _CHARACTERS |= dict.fromkeys((_SYMBOL, _CHECK_BOX, _CHOICE), "")
 _SUPERSCRIPT = f"{qn('w:rPr')}/{qn('w:vertAlign')}[@{qn('w:val')}='superscript']"
 _EQUATION = "{http://schemas.openxmlformats.org/officeDocument/2006/math}oMath"
 _FALLBACK = "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback"
-# Formatting, text that was moved elsewhere, pronunciation (ruby), and the second copy of a text box.
-_SKIPPED_TAGS = {*map(qn, ("w:pPr", "w:rPr", "w:moveFrom", "w:rt")), _FALLBACK}
+# What was deleted or moved elsewhere, and the marks of paragraphs of which it is true.
+_GONE = tuple(map(qn, ("w:del", "w:moveFrom")))
+# Formatting, pronunciation (ruby), and the second copy of a text box.
+_SKIPPED_TAGS = {*map(qn, ("w:pPr", "w:rPr", "w:rt")), *_GONE, _FALLBACK}
 # In a document without styles for headings: "§ 7 Illness and holiday", but not "Please bring your own cup."
 _BOLD_HEADING = re.compile(r"(?=.*[^\W\d_]{2}).{1,150}(?<![.,;])")
 _BOLD_LEVEL = 2  # below a title
 _NO_LIST = "0"
-_LIST = f"{qn('w:pPr')}/{qn('w:numPr')}"
+_LIST = f"{_PROPERTIES}/{qn('w:numPr')}"
 _NUMBER, _DEPTH, _VALUE = map(qn, ("w:numId", "w:ilvl", "w:val"))
 # The marker of a list item. A longer number, "4.2" or "Article 3", begins a paragraph of its own.
 _LIST_MARKER = re.compile(r"-|\(?(?:\d{1,3}|[a-z]|[ivx]{2,5})[.)]", re.IGNORECASE)
@@ -79,6 +82,7 @@ def load_docx(path: Path, builder: TextBuilder) -> None:
             document: Any = parse_xml(read_transitional(archive, main))
             if document.tag != qn("w:document"):
                 raise ValueError("a document was expected")
+            _join_paragraphs(document)
             parts = WordParts(archive, main, builder)
             if styles_part := find_part(parts.links, "styles"):
                 styles = parse_xml(read_transitional(archive, styles_part))
@@ -94,6 +98,18 @@ def load_docx(path: Path, builder: TextBuilder) -> None:
             parts.finish()
         except XmlchemyError as error:
             raise ValueError(str(error)) from error
+
+
+def _join_paragraphs(document: Any) -> None:
+    """Join each paragraph whose mark was deleted or moved elsewhere with the one below it, as Word does."""
+    marks = document.iterfind(f".//{_PARAGRAPH}/{_PROPERTIES}/{qn('w:rPr')}/*")
+    for mark in [mark for mark in marks if mark.tag in _GONE]:
+        paragraph = next(mark.iterancestors(_PARAGRAPH))
+        below = next(paragraph.itersiblings(_PARAGRAPH, _TABLE), None)
+        if below is not None and below.tag == _PARAGRAPH:
+            start = 0 if below.find(_PROPERTIES) is None else 1
+            below[start:start] = [part for part in paragraph if part.tag != _PROPERTIES]
+            paragraph.getparent().remove(paragraph)
 
 
 def _read_style(inherited: Iterable[Any], numbering: Numbering) -> _Style:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from itertools import pairwise
 from statistics import median
@@ -18,7 +18,7 @@ from adaptive_rag.ingest.page_headers import NUMBER_OF_PAGE
 WRAPPED, NEW_LINE, NEW_PARAGRAPH = 0, 1, 2
 
 _BULLET = re.compile(rf"[-*•▪◦‣·–—●■○□◆❖►➢➔✓✔☐☑☒{''.join(SYMBOLS)}]\s")
-_ITEM_NUMBER = re.compile(r"\(?(?:\d{1,3}|[a-z])[.)]\s|(?:\d{1,2}\.)+\d{1,2}\s")
+_ITEM_NUMBER = re.compile(r"\(?(?:\d{1,3}|[a-z])[.)]\s|(?:\d{1,2}\.)+\d{1,2}\s|\[\d{1,3}\]\s")
 # What begins an item whose other lines are indented; Word uses "o" as a bullet.
 _HANGING_ITEM = re.compile(rf"{_BULLET.pattern}|{_ITEM_NUMBER.pattern}|o\s")
 _SPLIT_WORD = re.compile(r"[^\W\d_][-\u2010\u00ad]\s*$")
@@ -31,6 +31,8 @@ _MAX_EDGE_LINES, _MAX_HEAD_LENGTH = 3, 120
 _MAX_HEAD_SIZE = 1.3
 # Arabic and Roman page or chapter numbers. Longer numbers, such as that of an invoice, distinguish two heads.
 _SHORT_NUMBER = re.compile(r"(?<!\d)\d{1,3}(?!\d)|(?<!\w)[ivxlcdm]+(?!\w)")
+# In type sizes: text in a narrower column, such as a box of a diagram, does not continue in the next one.
+_MIN_PROSE_WIDTH = 8
 # A position at a page's edge: "top" or "foot", height in steps of 3 points, type size.
 _Slot = tuple[str, int, int]
 
@@ -141,7 +143,7 @@ def _find_edge_lines(
     ordered = sorted(lines, key=lambda line: line.y0)
     if not ordered:
         return
-    pitch = min(_pitch(ordered), 1.6 * median(line.size for line in ordered))
+    pitch = min(_pitch(pairwise(ordered)), 1.6 * median(line.size for line in ordered))
     edges = []
     for edge, from_edge in (("top", ordered), ("foot", ordered[::-1])):
         for count, line in enumerate(from_edge[:_MAX_EDGE_LINES], start=1):
@@ -164,7 +166,9 @@ class Flow:
 
     def __init__(self, lines: Sequence[Line]) -> None:
         self.lines = lines
-        self._pitch = _pitch(lines)
+        # The rows of a table may be further apart, since their cells may have several lines.
+        outside_tables = [pair for pair in pairwise(lines) if not (pair[0].columns or pair[1].columns)]
+        self._pitch = min(_pitch(outside_tables or pairwise(lines)), _pitch(pairwise(lines)))
         self._by_left = sorted(lines, key=lambda line: line.x0)
         self._text_columns: dict[tuple[float, float], Extent] = {}
         self._tabular: set[int] = set()  # indexes of lines with a stop below or above another one
@@ -227,6 +231,10 @@ class Flow:
             return NEW_PARAGRAPH
         if line.text[:1].islower():
             return WRAPPED
+        left, right = self.text_column(previous)
+        is_box = right - left < _MIN_PROSE_WIDTH * previous.size
+        if is_box and line.y1 < previous.y0 + 0.3 * line.size:  # it is no name beside the line
+            return NEW_PARAGRAPH
         if _SENTENCE_END.search(previous.text) and line.x0 - next_flow.text_column(line)[0] > 0.7 * line.size:
             return NEW_PARAGRAPH
         return NEW_PARAGRAPH if self.ends_early(previous, line) else WRAPPED
@@ -257,12 +265,17 @@ class Flow:
             return False
         following = self.lines[index + 1] if index + 1 < len(self.lines) else None
         if shift > min_shift:
-            if _HANGING_ITEM.match(previous.text):
+            if _HANGING_ITEM.match(previous.text) or not self._may_end_paragraph(previous, line):
                 return False
             return following is None or following.y0 < line.y0 or following.x0 < line.x0 - min_shift
         if shift < -min_shift and index > 1:
-            return line.text.startswith("o ") or abs(self.lines[index - 2].x0 - previous.x0) < 1
+            indent = previous.x0 - self.lines[index - 2].x0
+            hangs = indent > min_shift and self.relation(index - 1) == WRAPPED
+            return line.text.startswith("o ") or abs(indent) < 1 or hangs
         return False
+
+    def _may_end_paragraph(self, line: Line, next_line: Line) -> bool:
+        return _SENTENCE_END.search(line.text) is not None or self.ends_early(line, next_line)
 
 
 def _find_column_stops(line: Line) -> list[float]:
@@ -271,9 +284,9 @@ def _find_column_stops(line: Line) -> list[float]:
     return line.stops[1:] if is_item else line.stops
 
 
-def _pitch(lines: Sequence[Line]) -> float:
+def _pitch(neighbours: Iterable[tuple[Line, Line]]) -> float:
     """Return the usual distance from one line to the next."""
-    return median([b.y0 - a.y0 for a, b in pairwise(lines) if b.y0 - a.y0 > 1] or [0.0])
+    return median([b.y0 - a.y0 for a, b in neighbours if b.y0 - a.y0 > 1] or [0.0])
 
 
 def _differs_in_type(a: Line, b: Line) -> bool:

@@ -73,8 +73,12 @@ class Line:
         )
 
     def extend(self, other: Line) -> None:
-        """Append a line that is at the same height, further right."""
-        self.pieces += other.pieces
+        """Append a line that is at the same height, further right; a large initial is part of its word."""
+        is_initial = len(self.text) == 1 and self.text.isupper() and self.size > 1.5 * other.size
+        before = self.pieces.pop().strip() if is_initial and other.text[:1].islower() else ""
+        gap = "" if before else " "
+        first, *rest = other.pieces
+        self.pieces += [f"{before}{first}", *rest]
         if other.x0 - self.x1 > 1.2 * self.size:
             self.stops.append(other.x0)
         self.x1, self.y0, self.y1 = other.x1, min(self.y0, other.y0), max(self.y1, other.y1)
@@ -82,7 +86,7 @@ class Line:
             self.size = other.size
         self.bold = self.bold and other.bold
         self.confidence = _min_confidence((self, other))
-        self.text = f"{self.text} {other.text}"
+        self.text = f"{self.text}{gap}{other.text}"
 
 
 def group_side_by_side(lines: Sequence[Line]) -> list[list[Line]]:

@@ -74,7 +74,8 @@ def find_columns(rows: Sequence[Cells]) -> list[Extent]:
         (count for count in counts if count > usual_count and counts[count] > 1), reverse=True
     ):
         columns = _columns_of_rows(rows, count)
-        body = (cell for cells in rows[HEADER_ROWS:] for cell in cells)
+        # In a row of two cells, the name of a sum may be below several columns.
+        body = chain.from_iterable(cells[1:] if len(cells) == 2 else cells for cells in rows[HEADER_ROWS:])
         if columns and all(len(find_overlapped_columns(cell_extent(cell), columns)) < 2 for cell in body):
             return columns
     # Each row may fill only one of two columns, such as "Paid in" and "Paid out"; the header names both.

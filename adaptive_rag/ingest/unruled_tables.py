@@ -36,6 +36,7 @@ from adaptive_rag.ingest.table_headers import (
     count_header_lines,
     has_bold_header,
     is_column_name,
+    is_row_of_figures,
     read_header_lines,
 )
 from adaptive_rag.text.tables import EMPTY_CELL
@@ -60,14 +61,16 @@ _MAX_LINES_ABOVE = 60
 _NARROW_COLUMN = 30
 _WORD, _DIGIT = re.compile(r"[^\W\d_]{3}"), re.compile(r"\d")
 _ITEM_NUMBER = re.compile(r"\W|\(?[\w.]{1,6}[.)]")
+_CLAUSE_NUMBER = re.compile(rf"{_ITEM_NUMBER.pattern}|\d{{1,2}}(?:\.\d{{1,2}})+")
 
 
 def read_unruled_tables(lines: Iterable[Line]) -> list[Line]:
     """Return a page's lines, with table rows in place of the lines that form a table.
 
-    Other lines that are side by side are merged into one line.
+    Other lines keep the page's order, and those that follow each other side by side are merged into one line.
     """
     lines = list(lines)
+    positions = {id(line): position for position, line in enumerate(lines)}
     unused = {id(line): line for line in lines if not line.columns}
     page_lines: list[Line] = []
     for is_row, part in groupby(lines, key=lambda line: bool(line.columns)):
@@ -86,7 +89,10 @@ def read_unruled_tables(lines: Iterable[Line]) -> list[Line]:
     merged: list[Line] = []
     for is_row, part in groupby(page_lines, key=lambda line: bool(line.columns)):
         part_lines = list(part)
-        merged += part_lines if is_row else map(merge_lines, group_side_by_side(part_lines))
+        if not is_row:
+            in_page_order = sorted(part_lines, key=lambda line: positions[id(line)])
+            part_lines = list(map(merge_lines, group_side_by_side(in_page_order)))
+        merged += part_lines
     return merged
 
 
@@ -98,30 +104,30 @@ def _group_rows(lines: Iterable[Line]) -> list[list[Line]]:
             bands[-1].append(line)
         else:
             bands.append([line])
-    return _merge_two_line_names(list(chain.from_iterable(map(group_by_height, bands))))
+    return _merge_two_line_cells(list(chain.from_iterable(map(group_by_height, bands))))
 
 
-def _merge_two_line_names(rows: Sequence[list[Line]]) -> list[list[Line]]:
-    """Put the two lines of a name into the row of figures that is centred between them."""
+def _merge_two_line_cells(rows: Sequence[list[Line]]) -> list[list[Line]]:
+    """Put the two lines of a cell into the row whose other cells are centred between them."""
     merged: dict[int, list[Line]] = {}
     used: set[int] = set()
     for index, row in enumerate(rows):
-        if len(row) < 2 or not all(FIGURE.fullmatch(line.text) for line in row):
-            continue
-        neighbours = range(max(0, index - 2), min(len(rows), index + 3))
-        name_rows = [i for i in neighbours if i not in used and _is_left_of_figures(rows[i], row)]
-        if len(name_rows) == 2:
-            upper, lower = sorted((rows[i][0] for i in name_rows), key=lambda line: line.y0)
+        neighbours = range(max(0, index - 2), min(len(rows), index + 3)) if len(row) > 1 else ()
+        beside = [i for i in neighbours if i not in used and _is_beside(rows[i], row)]
+        if len(beside) == 2:
+            upper, lower = sorted((rows[i][0] for i in beside), key=lambda line: line.y0)
             if upper.y0 < row[0].y0 < lower.y0:
                 merged[index] = [upper, lower, *row]
-                used.update(name_rows)
+                used.update(beside)
     return [merged.get(index, row) for index, row in enumerate(rows) if index not in used]
 
 
-def _is_left_of_figures(row: Sequence[Line], figures: Sequence[Line]) -> bool:
-    """Return whether a row is a single line, left of the figures and overlapping them in height."""
-    line, figure = row[0], figures[0]
-    return len(row) == 1 and line.x1 <= figure.x0 and line.y0 < figure.y1 and line.y1 > figure.y0
+def _is_beside(row: Sequence[Line], cells: Sequence[Line]) -> bool:
+    """Return whether a row is a single line, beside other cells and not only touching their height."""
+    line, cell = row[0], cells[0]
+    overlap = min(line.y1, cell.y1) - max(line.y0, cell.y0)
+    is_apart = all(line.x1 <= other.x0 or other.x1 <= line.x0 for other in cells)
+    return len(row) == 1 and overlap > 0.25 * (line.y1 - line.y0) and is_apart
 
 
 def _belongs_to_row(line: Line, band: Sequence[Line]) -> bool:
@@ -140,7 +146,11 @@ def _continues_rows(previous: Sequence[Line], row: Sequence[Line]) -> bool:
     has_single_line = min(len(previous), len(row)) == 1
     max_gap = _MAX_LINE_GAP if has_single_line else _MAX_ROW_GAP
     is_near = previous_line.y0 < line.y0 < max(other.y1 for other in previous) + max_gap * line.size
-    if not is_near or (has_single_line and abs(line.size - previous_line.size) > 0.1 * line.size):
+    single, others = (line, previous) if len(row) == 1 else (previous_line, row)
+    # Small print below a cell, but not the first one, belongs to it.
+    is_small_print = single.x0 > others[0].x1 and single.size < min(other.size for other in others)
+    differs = has_single_line and not is_small_print and abs(line.size - previous_line.size) > 0.1 * line.size
+    if not is_near or differs:
         return False
     if len(row) > 1:
         return not _begins_table(row, previous)
@@ -167,8 +177,10 @@ def _read_rows(rows: Sequence[list[Line]], unused: dict[int, Line]) -> list[Line
     columns = find_columns(cells) if len(multiple) >= _MIN_ROWS else []
     if not columns:
         return list(chain.from_iterable(rows))
-    first, end = multiple[0], multiple[-1] + 1
     cells = [split_at_columns(row, columns) for row in cells]
+    first, end = _find_first_row(cells, columns), multiple[-1] + 1
+    while end < len(rows) and _ends_cell(rows[end][0], rows[end - 1], columns):
+        end += 1
     while first and _is_centred_above_columns(cells[first - 1], columns):
         first -= 1
     header = _count_header(cells[first:end], columns)
@@ -184,7 +196,25 @@ def _read_rows(rows: Sequence[list[Line]], unused: dict[int, Line]) -> list[Line
         return list(chain.from_iterable(rows))
     for line in (line for row in table for cell in row for line in cell):
         unused.pop(id(line), None)
-    return [*chain.from_iterable(rows[:first]), *table_rows, *chain.from_iterable(rows[end:])]
+    return [*_read_rows(rows[:first], unused), *table_rows, *chain.from_iterable(rows[end:])]
+
+
+def _find_first_row(rows: Sequence[Cells], columns: Sequence[Extent]) -> int:
+    """Return the index of a table's first row; above may be another one, with figures between its columns."""
+    full = next((index for index, cells in enumerate(rows) if len(cells) == len(columns)), 0)
+    for index in reversed(range(full)):
+        extents = map(cell_extent, rows[index])
+        is_between = any(not find_overlapped_columns(extent, columns) for extent in extents)
+        if is_between and len(rows[index]) > 1 and not _name_columns(rows[index], columns):
+            return index + 1
+    return next(index for index, cells in enumerate(rows) if len(cells) > 1)
+
+
+def _ends_cell(line: Line, above: Sequence[Line], columns: Sequence[Extent]) -> bool:
+    """Return whether a line below the last row is the rest of a cell in it, but not of its first one."""
+    is_close = line.y0 - max(other.y1 for other in above) < 0.5 * line.size
+    overlapped = find_overlapped_columns((line.x0, line.x1), columns)
+    return is_close and len(overlapped) == 1 and overlapped[0] > 0 and not FIGURE.fullmatch(line.text)
 
 
 def _count_header(rows: Sequence[Cells], columns: Sequence[Extent]) -> int:
@@ -205,7 +235,7 @@ def _add_header_above(
     """Return a table with the header lines above it, and their number; it already begins with `header`."""
     above = _find_lines_above(table, columns, unused)
     if header:  # only the lines right above it that name several columns belong to it
-        above = list(takewhile(lambda cells: _names_several_columns(cells, columns), reversed(above)))[::-1]
+        above = list(takewhile(lambda cells: _name_columns(cells, columns), reversed(above)))[::-1]
         first_row = list(chain.from_iterable(table[0]))
         if not above or _begins_table(first_row, chain.from_iterable(above[-1])):
             return table, header
@@ -245,9 +275,11 @@ def _find_lines_above(
     return above
 
 
-def _names_several_columns(cells: Cells, columns: Sequence[Extent]) -> bool:
-    """Return whether a line names columns, and not the whole table."""
-    return len(cells) > 1 or _is_centred_above_columns(cells, columns)
+def _name_columns(cells: Cells, columns: Sequence[Extent]) -> bool:
+    """Return whether a line names columns: it is no row of figures, and no title of the whole table."""
+    if len(cells) == 1:
+        return _is_centred_above_columns(cells, columns)
+    return not is_row_of_figures([" ".join(line.text for line in cell) for cell in cells[1:]])
 
 
 def _is_prose(rows: Sequence[Cells], index: int, columns: Sequence[Extent]) -> bool:
@@ -336,7 +368,9 @@ def _is_table(rows: Sequence[Sequence[str]]) -> bool:
     if min(widths) > _NARROW_COLUMN:
         return False
     if len(columns) == 2:
-        are_clauses = _most(_ITEM_NUMBER.fullmatch, columns[0])  # "1.  The tenant ..."
+        # "1.  The tenant ...", "1.1  The tenant ..."
+        item_number = _CLAUSE_NUMBER if widths[1] > _NARROW_COLUMN else _ITEM_NUMBER
+        are_clauses = _most(item_number.fullmatch, [row[0] for row in rows if row[1] != EMPTY_CELL])
         # "A System of Analysis.  With" is a line with a wide blank.
         are_split_lines = widths[0] > _NARROW_COLUMN and not _most(_DIGIT.search, columns[1])
         if are_clauses or are_split_lines:
@@ -370,7 +404,11 @@ def _join_wrapped_rows(rows: Sequence[Row]) -> list[Row]:
     for step, next_step, row in zip(steps, [*steps, math.inf][1:], rows[1:], strict=True):
         label = row.get(0)
         is_lone_remainder = len(row) == 1 and (label is None or label[0].text[:1].islower())
-        is_close_remainder = step < 0.9 * pitch and (label is None or len(row) == 1)
+        has_new_figure = any(
+            FIGURE.fullmatch(row[column][0].text) and FIGURE.fullmatch(joined[-1][column][-1].text)
+            for column in row.keys() & joined[-1].keys()
+        )
+        is_close_remainder = step < 0.9 * pitch and (label is None or len(row) == 1) and not has_new_figure
         if begun:
             joined.append(
                 {column: begun.get(column, []) + row.get(column, []) for column in {**begun, **row}}

@@ -8,6 +8,8 @@ from typing import Any
 from adaptive_rag.ingest.lines import contains_centre
 
 Box = tuple[float, float, float, float]
+# A text, and where it is in tenths of its height.
+_Place = tuple[str, int, int]
 
 # Of 255, for red, green and blue: darker text counts as visible, whatever is behind it.
 _MIN_BRIGHTNESS = 230
@@ -42,16 +44,40 @@ class VisibleText:
         """Return the words within a box, each with its position."""
         if self._words is None:
             words = self._page.get_text("words", flags=self._flags)
+            drawn: set[_Place] = set()
             self._words = [
-                word for word in words if not any(contains_centre(box, word) for box in self._hidden)
+                word
+                for word in words
+                if not any(contains_centre(box, word) for box in self._hidden)
+                and not _is_drawn_again(word[4], word[:4], drawn)
             ]
         return [word for word in self._words if contains_centre(clip, word)]
 
     def _drop_hidden(self, blocks: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        """Remove the hidden spans from blocks, and return the blocks."""
-        for line in (line for block in blocks for line in block.get("lines", ())) if self._hidden else ():
-            line["spans"] = [span for span in line["spans"] if span["bbox"] not in self._hidden]
+        """Remove the hidden spans from blocks, and those that are drawn again, and return the blocks."""
+        drawn: set[_Place] = set()
+        for line in (line for block in blocks for line in block.get("lines", ())):
+            line["spans"] = [
+                span
+                for span in line["spans"]
+                if span["bbox"] not in self._hidden
+                and not _is_drawn_again(
+                    span.get("text") or "".join(char["c"] for char in span["chars"]), span["bbox"], drawn
+                )
+            ]
         return blocks
+
+
+def _is_drawn_again(text: str, box: Box, drawn: set[_Place]) -> bool:
+    """Return whether a text is at most a tenth of its height off its last place, which makes it look bold.
+
+    Its place and those around it are added to `drawn`.
+    """
+    x, y = (round(position / max(1.0, 0.1 * (box[3] - box[1]))) for position in box[:2])
+    if (text, x, y) in drawn and text.strip():
+        return True
+    drawn.update((text, x + right, y + down) for right in (-1, 0, 1) for down in (-1, 0, 1))
+    return False
 
 
 def _spans(blocks: Sequence[dict[str, Any]]) -> Iterator[dict[str, Any]]:

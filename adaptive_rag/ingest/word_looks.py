@@ -10,7 +10,6 @@ from docx.oxml.ns import qn
 _VAL, _FILL, _COLOR = map(qn, ("w:val", "w:fill", "w:color"))
 _RUN_SETTINGS, _PARAGRAPH_SETTINGS, _SHADING = map(qn, ("w:rPr", "w:pPr", "w:shd"))
 _RUN, _TEXT = map(qn, ("w:r", "w:t"))
-_DELETED_MARK = f"{_RUN_SETTINGS}/{qn('w:del')}"
 _CELL, _TABLE, _BOX = map(qn, ("w:tc", "w:tbl", "w:txbxContent"))
 _RUN_STYLE, _PARAGRAPH_STYLE, _TABLE_STYLE = map(qn, ("w:rStyle", "w:pStyle", "w:tblStyle"))
 _OFF = ("0", "false", "off")
@@ -73,11 +72,9 @@ class WordLooks:
         return bool(runs) and all(look.bold for look in looks)
 
     def hides_mark(self, paragraph: Any) -> bool:
-        """Return whether a paragraph's mark is hidden or deleted; Word does not count it in a list then."""
+        """Return whether a paragraph's mark is hidden; Word does not count it in a list then."""
         settings = paragraph.find(_PARAGRAPH_SETTINGS)
-        if settings is None:
-            return False
-        return settings.find(_DELETED_MARK) is not None or self.hides(settings, paragraph)
+        return settings is not None and self.hides(settings, paragraph)
 
     def tables_with_header(self) -> set[str]:
         """Return the names of the table styles that set the first row apart."""

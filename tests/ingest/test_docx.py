@@ -136,6 +136,8 @@ def test_links_insertions_and_controls_are_read_and_deletions_are_not(document, 
     paragraph = document.add_paragraph("Shut ")
     for tag, text in (("hyperlink", "the "), ("ins", "iron "), ("moveFrom", "wooden "), ("smartTag", "gate")):
         paragraph._p.append(word(f"<w:{tag}><w:r><w:t>{text}</w:t></w:r></w:{tag}>"))
+    for deleted in ('<w:sym w:font="Symbol" w:char="F0B3"/>', "<w:noBreakHyphen/>"):
+        paragraph._p.append(word(f"<w:del><w:r>{deleted}</w:r></w:del>"))
     held = "<w:sdt><w:sdtContent><w:p><w:r><w:t>Then leave.</w:t></w:r></w:p></w:sdtContent></w:sdt>"
     paragraph._p.addnext(word(held))
     assert read().text == "Shut the iron gate\n\nThen leave."
@@ -335,7 +337,7 @@ def test_a_style_of_paragraphs_hides_and_its_run_shows_again(document, read):
     assert source.notes == ("3 words that the document hides were left out",)
 
 
-@pytest.mark.parametrize(("mark", "unseen"), [("del", ""), ("vanish", "Unseen")])
+@pytest.mark.parametrize(("mark", "unseen"), [("del", ""), ("moveFrom", ""), ("vanish", "Unseen")])
 def test_an_item_that_is_deleted_or_hidden_is_not_counted(document, read, mark, unseen):
     for text in ("First", unseen, "Second"):
         paragraph = document.add_paragraph(style="List Number")
@@ -343,6 +345,13 @@ def test_an_item_that_is_deleted_or_hidden_is_not_counted(document, read, mark, 
         if text == unseen:
             paragraph._p.get_or_add_pPr().append(word(f"<w:rPr><w:{mark}/></w:rPr>"))
     assert read().text == "1. First\n2. Second"
+
+
+def test_a_paragraph_whose_mark_was_deleted_goes_on_in_the_next(document, read):
+    paragraph = document.add_paragraph("The rent is ")
+    paragraph._p.get_or_add_pPr().append(word("<w:rPr><w:del/></w:rPr>"))
+    document.add_paragraph("£950 a month.", style="List Number")
+    assert read().text == "1. The rent is £950 a month."
 
 
 def test_numbers_are_found_whatever_their_part_is_called(tmp_path, document, read):

@@ -1,5 +1,6 @@
 import re
 import time
+from dataclasses import replace
 
 import pytest
 
@@ -35,11 +36,37 @@ def test_wrapped_lines_become_a_paragraph_and_gaps_and_indents_part_paragraphs(t
     assert text_of(tmp_path, paragraph([*FILLER, *number])) == f"{prose} {' '.join(number)}"
 
 
-@pytest.mark.parametrize(("mark", "indent"), [("-", 18), ("o", 16), ("7.", 28), ("1.1", 36)])
+@pytest.mark.parametrize(("mark", "indent"), [("-", 18), ("o", 16), ("7.", 28), ("1.1", 36), ("[1]", 24)])
 def test_a_list_item_goes_on_in_indented_lines_however_far_its_mark_is_from_it(tmp_path, mark, indent):
     items = [line for y in (100, 128) for line in (Text(mark, y=y), *paragraph(FILLER, x=60 + indent, y=y))]
     item = f"{mark} {' '.join(FILLER)}"
     assert re.split("\n+", text_of(tmp_path, items)) == [item, item]
+
+
+def test_a_text_that_is_drawn_twice_to_look_bold_is_read_once(tmp_path):
+    once = [
+        *paragraph(FILLER),
+        Text("Salt      1,234      2,345", y=150),
+        Text("Rope      2,234      3,345", y=164),
+    ]
+    twice = [line for text in once for line in (text, replace(text, x=text.x + 0.4))]
+    assert text_of(tmp_path, twice) == text_of(tmp_path, once)
+
+
+def test_a_large_initial_is_part_of_its_word(tmp_path):
+    initial, first, second = Text("T", y=114, size=30), Text(FILLER[0][1:], 80, 100), Text(FILLER[1], 80, 114)
+    assert text_of(tmp_path, [initial, first, second]).startswith("The keeper")
+
+
+def test_the_boxes_of_a_diagram_are_paragraphs(tmp_path):
+    boxes = ["Survey January", "Vote 12 March"]
+    lines = [line for at in (0, 1) for line in paragraph(boxes[at].split(" ", 1), x=60 + 150 * at)]
+    assert text_of(tmp_path, lines) == "\n\n".join(boxes)
+
+
+def test_each_entry_of_a_bibliography_with_hanging_lines_is_a_paragraph(tmp_path):
+    entries = [line for y in (100, 128, 156) for line in (Text(FILLER[0], y=y), Text(FILLER[1], 84, y + 14))]
+    assert text_of(tmp_path, entries) == "\n\n".join([" ".join(FILLER)] * 3)
 
 
 @pytest.mark.parametrize(

@@ -106,6 +106,22 @@ def test_the_rest_of_a_cell_joins_it_also_where_a_page_writes_cell_by_cell(tmp_p
     assert text_of(tmp_path, [*page, *table(below, y=152)]) == (
         f"Level | Height | Name\n1 | 3.60 m within 48 hours | Watch\n{below}"
     )
+    rest = [Text("or a breach", 200, 192), *paragraph(PROSE, y=220)]
+    assert "\n3 | 4.50 m or a breach | Act\n\nThe" in text_of(
+        tmp_path, [*page, *table(below, y=152, pitch=28), *rest]
+    )
+
+
+def test_paragraphs_are_parted_on_a_page_with_a_table_of_tall_rows(tmp_path):
+    page = [*table(YEARS, pitch=28), *paragraph(PROSE, y=300), *paragraph(PROSE, y=338)]
+    prose = " ".join(PROSE)
+    assert text_of(tmp_path, page).endswith(f"\n\n{prose}\n\n{prose}")
+
+
+def test_texts_side_by_side_that_are_no_table_keep_the_order_of_the_page(tmp_path):
+    left, right = ["The keeper of the light wrote", "down its height."], ["He took the book to", "the quay."]
+    page = [*table(MONEY), *paragraph(left, y=200), *paragraph(right, x=320, y=200)]
+    assert text_of(tmp_path, page).split() == f"{MONEY} {' '.join(left)} {' '.join(right)}".split()
 
 
 @pytest.mark.parametrize(
@@ -171,6 +187,7 @@ CLAUSES = [f"{at}.1 | The tenant keeps the garden in good order." for at in rang
 NO_TABLES = {
     "prose in two columns": (PROSES, (60, 320)),
     "numbered clauses": (CLAUSES, (60, 110)),
+    "numbered clauses below a heading": (["1. Rent | and term", *CLAUSES], (60, 110)),
     "a table of contents": ([f"Storms of the north {'. ' * 20} | {at}" for at in range(6)], (60, 400)),
     "a formula": (["x + y | = | 12"] * 4, (60, 140, 200)),
     "boxes that hold letters": (["A | B"], (70, 170)),
@@ -457,6 +474,19 @@ def test_a_cell_of_two_lines_between_others_that_are_centred_beside_it_is_one(tm
     assert "\n2 | Bracket of steel, with bolts | 14 | 28\n3 | Hose" in text_of(tmp_path, page)
 
 
+def test_the_sums_of_an_invoice_are_rows_and_small_print_below_an_item_is_part_of_it(tmp_path):
+    items = "Item | Description | Number | Price | Cost\nS1 | Oak shelf | 6 | 48 | 288\nC2 | – | 1 | 61 | 61"
+    sums = "Net total | 349\nVAT at 20% | 70\nPaid before | 19\nTotal due | 400"
+    page = table(items, places=(60, 110, 270, 330, 420), pitch=28)
+    page[11:11] = [Text("Counter of beech,", 110, 150), Text("cut to drawing", 110, 163)]
+    page.insert(7, Text("oiled, with brackets", 110, 138, size=8))
+    assert text_of(tmp_path, [*page, *table(sums, y=178, places=(300, 420))]).splitlines()[1:] == [
+        "S1 | Oak shelf oiled, with brackets | 6 | 48 | 288",
+        "C2 | Counter of beech, cut to drawing | 1 | 61 | 61",
+        *(f"– | – | {name} | {name} | {cost}" for name, cost in rows_of(sums)),
+    ]
+
+
 def test_columns_of_which_each_row_fills_one_are_two_and_a_bold_header_ends_above_figures(tmp_path):
     header, *rows = (
         "Date | Details | Paid out | Paid in | Balance\n1 Mar | Brought forward | – | – | 120\n"
@@ -465,3 +495,12 @@ def test_columns_of_which_each_row_fills_one_are_two_and_a_bold_header_ends_abov
     places = (60, 120, 240, 330, 420)
     page = [*table(header, places=places, bold=True), *table("\n".join(rows), y=114, places=places)]
     assert text_of(tmp_path, page) == "\n".join([header, *rows])
+
+
+def test_a_table_of_figures_between_the_columns_of_the_next_one_is_a_table_of_its_own(tmp_path):
+    totals = "Opening balance | 120.00\nPaid in | 300.00\nClosing balance | 390.00"
+    rows = (
+        "Date | Details | Paid out | Balance\n1 Mar | Bread | 20.00 | 400.00\n4 Mar | Fish | 10.00 | 390.00"
+    )
+    page = [*table(totals, places=(60, 230)), *table(rows, y=150, places=(60, 120, 300, 400))]
+    assert text_of(tmp_path, page) == f"{totals}\n\n{rows}"
