@@ -9,23 +9,33 @@ from adaptive_rag.query.ellipsis import (
     AUXILIARY,
     MODAL,
     PRONOUN,
+    QUESTION_WORD,
     STARTS_WITH_VERB,
     fill_ellipsis,
     is_content_word,
 )
 from adaptive_rag.query.history import content_terms
+from adaptive_rag.query.small_talk import kind_of_small_talk
 from adaptive_rag.state import Turn
 from adaptive_rag.text.markdown import LIST_SIGN
 from adaptive_rag.text.markers import strip_markers
 from adaptive_rag.text.sentences import sentence_spans
 from adaptive_rag.text.words import STOP_WORDS, read_ends, stem, terms
 
+# "Ok and in 2021?", "great, and ...", "no I meant ...": words before a follow-up that say nothing.
+_LEAD = re.compile(
+    r"^(?:(?:(?:ok(?:ay)?|then|now|hm+)\b|(?:no|sorry|yes|well|right|great|cool|thanks|thank you)"
+    r"(?:(?=[,.!])|(?= i mean)))[,.! ]*)+",
+    re.IGNORECASE,
+)
 # "And in 2021?", "What about the second one?": a question that begins with "And" is never self-contained.
 _CONTINUES = re.compile(
-    r"(?:and|but|or|so|also|any)\b|(?:what|how) (?:about|of)\b|what if\b"
+    r"(?:and|but|or|so|also|any)\b|(?:what|how) (?:about|of)\b|what if\b|i meant?\b"
     r"|(?:why(?: not)?|(?:for )?how \w+)\s*\?*$",
     re.IGNORECASE,
 )
+# "How much is it?" has no content word of its own, and is still what "and for children?" refers to.
+_POINTS_BACK = re.compile(rf"(?:and )?(?!why){QUESTION_WORD} \w+ ", re.IGNORECASE)
 _PERSON = re.compile(r"\b(?:he|him|his|she|her|hers)\b", re.IGNORECASE)
 # "Is it possible to", "it is allowed to": the word "it" refers to nothing.
 _EMPTY_IT = re.compile(
@@ -59,21 +69,23 @@ def complete(question: str, history: Sequence[Turn], back: int = QUESTIONS_BACK)
     its part replaced. Any other lacks a subject: the content words of the last question, which may itself be
     a follow-up; its verb is left out where the follow-up has one.
     """
-    last = _find_last_question(history)
+    last, asked = _find_last_question(history), question
+    question = _LEAD.sub("", asked.strip())
     if last is None or not back or not is_follow_up(question):
-        return question, ""
+        return asked, ""
     previous, earlier_subject = complete(read_ends(history[last]["text"]), history[:last], back - 1)
     replies = history[last + 1 :]
     item = _find_item(question, replies)
     if not item and not earlier_subject and (filled := fill_ellipsis(question, previous)):
         return filled, ""
-    if STARTS_WITH_VERB.match(question):
-        previous = _without_verb(previous.rstrip(" ?.!"))
+    verbless = _without_verb(previous.rstrip(" ?.!"))
+    if STARTS_WITH_VERB.match(question) and _content_words(f"{verbless}\n{earlier_subject}"):
+        previous = verbless
     answer = strip_markers(read_ends(" ".join(turn["text"] for turn in replies if turn["role"] == "agent")))
     referents = [item, _find_person(question, answer)]
     subject_words = _subject_words(question, f"{previous}\n{earlier_subject}")
     words = dict.fromkeys(word for text in (*referents, *subject_words) for word in text.split())
-    return question, " ".join(list(words)[:SUBJECT_WORDS])
+    return asked, " ".join(list(words)[:SUBJECT_WORDS])
 
 
 def last_question(history: Sequence[Turn]) -> str:
@@ -85,7 +97,14 @@ def last_question(history: Sequence[Turn]) -> str:
 def _find_last_question(history: Sequence[Turn]) -> int | None:
     places = range(len(history) - 1, -1, -1)
     asks = (place for place in places if history[place]["role"] == "user")
-    return next((place for place in asks if content_terms(history[place]["text"])), None)
+    return next((place for place in asks if _asks_something(history[place]["text"])), None)
+
+
+def _asks_something(text: str) -> bool:
+    """Return whether a text asks anything: not "Great, thanks!" or "Why?"."""
+    if kind_of_small_talk(text):
+        return False
+    return bool(content_terms(text) or (not terms(text) and _POINTS_BACK.match(text)))
 
 
 def add_subject(part: str, first: str) -> str:
@@ -139,13 +158,14 @@ def _without_verb(question: str) -> str:
 
 
 def _find_item(question: str, replies: Sequence[Turn]) -> str:
-    """Return the content words of the list item in the answer that "the second one" refers to."""
+    """Return the content words of the item or sentence of the answer that "the second one" refers to."""
     ordinal = _ORDINAL.search(question)
-    items = _ITEM.findall("\n".join(turn["text"] for turn in replies))
+    text = strip_markers("\n".join(turn["text"] for turn in replies if turn["role"] == "agent"))
+    items = _ITEM.findall(text) or [text[start:end] for start, end in sentence_spans(text)]
     index = _ORDINALS[ordinal[1].lower()] if ordinal else 0
     if not ordinal or not -len(items) <= index < len(items):
         return ""
-    return " ".join(_content_words(strip_markers(items[index])))
+    return " ".join(_content_words(items[index]))
 
 
 def _find_person(question: str, answer: str) -> str:

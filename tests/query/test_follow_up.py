@@ -33,6 +33,11 @@ PLANS = ["Which plans are there?", "There are:\n- Basic, 4 euros [1]\n- Premium,
             "Maria Keller finance team",
         ),
         (PLANS, "What about the second one?", "Premium 9 euros plans"),
+        (
+            ["Which plans are there?", "Basic is slow. Premium is fast [1]."],
+            "the second one?",
+            "Premium fast plans",
+        ),
         # the verb is left out, wherever it stands, and what is asked about is kept
         (["How do I renew my passport?", "At the office."], "How much does it cost?", "passport"),
         (["Can members borrow a key?", "Yes."], "How long can they keep it?", "members borrow key"),
@@ -41,6 +46,15 @@ PLANS = ["Which plans are there?", "There are:\n- Basic, 4 euros [1]\n- Premium,
         (["How much does the wheelset cost?", "389 euros."], "Is it in stock?", "wheelset"),
         (["Who proposed a second press?", "Oluchi did."], "who objected and why", "press"),
         (["When does the zoo open?", "At nine."], "Are dogs allowed there?", "zoo"),
+        (["What is the refund period?", "14 days."], "is that extended at xmas", "refund period"),
+        (["Whats the refund period?", "14 days."], "ok, and how to apply", "refund period"),
+        (["What is the refund period?", "14 days."], "Do I pay less then?", "refund period"),
+        (["Can I pause it?", "Yes."], "How much does it cost?", "pause"),
+        (
+            ["What is the refund period?", "14 days.", "great, danke!", "Hello."],
+            "And how do I apply?",
+            "refund period",
+        ),
         (
             ["How long is the sea wall?", "2,340 metres.", "When was it built?", "In 1968."],
             "Who paid for it?",
@@ -60,6 +74,7 @@ def test_a_follow_up_gets_the_subject_of_the_last_exchange(earlier, question, su
         (["Has Acme staff in France?"], "What about Germany?", "Has Acme staff in Germany?"),
         (["how much is a parcel to Denmark"], "and to norway then?", "how much is a parcel to norway"),
         (["exercises for a weak leg"], "and for the weak arm ones?", "exercises for a weak arm"),
+        (["does a child pay for a ticket"], "no, I meant an adult", "does a adult pay for a ticket"),
         # what it follows may itself replace a part
         (
             ["when does the ferry leave on mondays", "At 8.", "and on sundays?", "At 10."],
