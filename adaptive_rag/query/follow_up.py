@@ -34,6 +34,18 @@ _CONTINUES = re.compile(
     r"|(?:why(?: not)?|(?:for )?how \w+)\s*\?*$",
     re.IGNORECASE,
 )
+# The last question is meant once more: its answer has the source, and nothing more certain is known.
+_ASKS_AGAIN = re.compile(
+    r"(?:(?:and|but) )?"
+    r"(?:really|(?:are you )?(?:really |quite )?(?:sure|certain)(?: (?:about|of) (?:that|this|it))?"
+    r"|is (?:that|this|it) (?:really )?(?:true|right|correct)|how do you know(?: (?:that|this|it))?"
+    r"|(?:who|where|which \w+) (?:says?|does it say) (?:that|this|it|so)|says who|sources?"
+    r"|where (?:is (?:that|this|it) (?:from|written)|did you (?:read|find|get) (?:that|this|it)(?: from)?)"
+    r"|what(?:'?s| is) (?:the|your) source|in short|briefly|shorter"
+    r"|(?:(?:can|could) you )?(?:please )?(?:repeat|say) (?:that|it)(?: again| in short| briefly)?)"
+    r"(?:,? please)?",
+    re.IGNORECASE,
+)
 # "How much is it?" has no content word of its own, and is still what "and for children?" refers to.
 _POINTS_BACK = re.compile(rf"(?:and )?(?!why){QUESTION_WORD} \w+ ", re.IGNORECASE)
 _PERSON = re.compile(r"\b(?:he|him|his|she|her|hers)\b", re.IGNORECASE)
@@ -66,14 +78,18 @@ def complete(question: str, history: Sequence[Turn], back: int = QUESTIONS_BACK)
     """Return a question, and the words that it lacks as a follow-up; "" where it lacks none.
 
     A follow-up that only replaces a part of the last question ("And to Norway?") becomes that question with
-    its part replaced. Any other lacks a subject: the content words of the last question, which may itself be
-    a follow-up; its verb is left out where the follow-up has one.
+    its part replaced, and one that asks for its answer again ("Are you sure?") becomes that question. Any
+    other lacks a subject: the content words of the last question, which may itself be a follow-up; its verb
+    is left out where the follow-up has one.
     """
     last, asked = _find_last_question(history), question
     question = _LEAD.sub("", asked.strip())
-    if last is None or not back or not is_follow_up(question):
+    asks_again = _asks_again(question)
+    if last is None or not back or not (asks_again or is_follow_up(question)):
         return asked, ""
     previous, earlier_subject = complete(read_ends(history[last]["text"]), history[:last], back - 1)
+    if asks_again:
+        return previous, earlier_subject
     replies = history[last + 1 :]
     item = _find_item(question, replies)
     if not item and not earlier_subject and (filled := fill_ellipsis(question, previous)):
@@ -101,10 +117,14 @@ def _find_last_question(history: Sequence[Turn]) -> int | None:
 
 
 def _asks_something(text: str) -> bool:
-    """Return whether a text asks anything: not "Great, thanks!" or "Why?"."""
-    if kind_of_small_talk(text):
+    """Return whether a text asks anything: not "Great, thanks!", "Are you sure?" or "Why?"."""
+    if kind_of_small_talk(text) or _asks_again(text):
         return False
     return bool(content_terms(text) or (not terms(text) and _POINTS_BACK.match(text)))
+
+
+def _asks_again(text: str) -> bool:
+    return bool(_ASKS_AGAIN.fullmatch(_LEAD.sub("", text.strip()).rstrip(" ?.!")))
 
 
 def add_subject(part: str, first: str) -> str:

@@ -56,6 +56,11 @@ PLANS = ["Which plans are there?", "There are:\n- Basic, 4 euros [1]\n- Premium,
             "refund period",
         ),
         (
+            ["What is the refund period?", "14 days.", "in short", "14 days."],
+            "And how do I apply?",
+            "refund period",
+        ),
+        (
             ["How long is the sea wall?", "2,340 metres.", "When was it built?", "In 1968."],
             "Who paid for it?",
             "built long sea wall",
@@ -85,6 +90,14 @@ def test_a_follow_up_gets_the_subject_of_the_last_exchange(earlier, question, su
 )
 def test_a_follow_up_that_replaces_a_part_becomes_a_whole_question(earlier, question, completed) -> None:
     assert complete(question, talk(*earlier)) == (completed, "")
+
+
+@pytest.mark.parametrize(
+    "again", ["Are you sure?", "ok, where does it say that?", "and who says so", "in short please", "really?"]
+)
+def test_who_doubts_an_answer_gets_it_again_with_its_source(again: str) -> None:
+    turns = talk("When does the zoo open?", "At nine.", "How much is it?", "4 euros.")
+    assert complete(again, turns) == ("How much is it?", "zoo")
 
 
 @pytest.mark.parametrize(
