@@ -175,6 +175,17 @@ def test_a_follow_up_is_answered_about_its_subject(town: MemoryIndex) -> None:
     assert [d["chosen"] for d in decisions if d["what"] == "subject added"] == ["long sea wall"]
 
 
+def test_a_follow_up_is_read_with_the_name_that_it_means() -> None:
+    texts = [
+        "Ann Lee teaches yoga. She also teaches pilates.",
+        "Marta Holm teaches tennis. She also teaches golf.",
+    ]
+    output = ask(
+        AdaptiveRAG(MemoryIndex.from_texts(texts)), "What else does she teach?", "Who has hall B?", "Ann Lee."
+    )
+    assert "pilates" in output["answer"] and "golf" not in output["answer"]
+
+
 def test_what_was_refused_is_not_searched_again(town: MemoryIndex) -> None:
     refused = f"{english()['refused']} I searched for “zirconium”. The nearest passages are elsewhere."
     output = ask(AdaptiveRAG(town), "How long is the sea wall?", "Where is gold found?", refused)
