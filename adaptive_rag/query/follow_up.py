@@ -49,6 +49,10 @@ _ASKS_AGAIN = re.compile(
 # "How much is it?" has no content word of its own, and is still what "and for children?" refers to.
 _POINTS_BACK = re.compile(rf"(?:and )?(?!why){QUESTION_WORD} \w+ ", re.IGNORECASE)
 _PERSON = re.compile(r"\b(?:he|him|his|she|her|hers)\b", re.IGNORECASE)
+# Where a second question begins: a pronoun after it may refer to the first one.
+_NEXT_QUESTION = re.compile(
+    rf"[?.!]\s+|,? and (?={QUESTION_WORD}\b|{AUXILIARY} (?:it|they|he|she)\b)", re.IGNORECASE
+)
 # "Is it possible to", "it is allowed to": the word "it" refers to nothing.
 _EMPTY_IT = re.compile(
     r"\b(?:is|was|would|will|can) (?:it|this) (?:be )?\w+ (?:to|that|if)\b|\bit (?:is|was) \w+ (?:to|that)\b",
@@ -146,7 +150,8 @@ def is_follow_up(question: str) -> bool:
     verb = _VERB_FIRST.match(question)
     if not words or (len(words) == 1 and verb and verb[0].endswith(words[0])):
         return True  # not "Who works in Sales?"
-    bare = _EMPTY_IT.sub(" ", question)
+    first, *_ = _NEXT_QUESTION.split(question, maxsplit=1)
+    bare = _EMPTY_IT.sub(" ", first if _content_words(first) else question)
     return bool(_CONTINUES.match(question.strip()) or PRONOUN.search(bare) or _ORDINAL.search(bare))
 
 
@@ -159,7 +164,8 @@ def _content_words(text: str) -> list[str]:
     return [
         match[0]
         for match in _WORD.finditer(text)
-        if is_content_word(match[0]) or (match.start() and match[0][0].isupper() and match[0] != "I")
+        if is_content_word(match[0])
+        or (match.start() and match[0][0].isupper() and match[0][:2].rstrip("'’") != "I")
     ]
 
 
