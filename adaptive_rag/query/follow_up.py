@@ -28,10 +28,13 @@ _LEAD = re.compile(
     r"(?:(?=[,.!])|(?= i mean)))[,.! ]*)+",
     re.IGNORECASE,
 )
-# "And in 2021?", "What about the second one?": a question that begins with "And" is never self-contained.
+# "And in 2021?", "What about the second one?", "on sundays?": a question that begins with "And", or with a
+# preposition and without a verb, is never self-contained.
 _CONTINUES = re.compile(
     r"(?:and|but|or|so|also|any)\b|(?:what|how) (?:about|of)\b|what if\b|i meant?\b"
-    r"|(?:why(?: not)?|(?:for )?how \w+)\s*\?*$",
+    r"|(?:why(?: not)?|(?:for )?how \w+)\s*\?*$"
+    r"|(?:for|on|in|at|with|without|from|by|after|before|until|during)\s"
+    rf"(?!.*\b(?:{AUXILIARY}|{QUESTION_WORD})\b)",
     re.IGNORECASE,
 )
 # The last question is meant once more: its answer has the source, and nothing more certain is known.
@@ -91,7 +94,8 @@ def complete(question: str, history: Sequence[Turn], back: int = QUESTIONS_BACK)
     asks_again = _asks_again(question)
     if last is None or not back or not (asks_again or is_follow_up(question)):
         return asked, ""
-    previous, earlier_subject = complete(read_ends(history[last]["text"]), history[:last], back - 1)
+    text = _LEAD.sub("", read_ends(history[last]["text"]).strip())
+    previous, earlier_subject = complete(text, history[:last], back - 1)
     if asks_again:
         return previous, earlier_subject
     replies = history[last + 1 :]
@@ -122,13 +126,14 @@ def _find_last_question(history: Sequence[Turn]) -> int | None:
 
 def _asks_something(text: str) -> bool:
     """Return whether a text asks anything: not "Great, thanks!", "Are you sure?" or "Why?"."""
+    text = _LEAD.sub("", text.strip())
     if kind_of_small_talk(text) or _asks_again(text):
         return False
     return bool(content_terms(text) or (not terms(text) and _POINTS_BACK.match(text)))
 
 
 def _asks_again(text: str) -> bool:
-    return bool(_ASKS_AGAIN.fullmatch(_LEAD.sub("", text.strip()).rstrip(" ?.!")))
+    return bool(_ASKS_AGAIN.fullmatch(text.rstrip(" ?.!")))
 
 
 def add_subject(part: str, first: str) -> str:

@@ -50,6 +50,8 @@ PLANS = ["Which plans are there?", "There are:\n- Basic, 4 euros [1]\n- Premium,
         (["Whats the refund period?", "14 days."], "ok, and how to apply", "refund period"),
         (["What is the refund period?", "14 days."], "Do I pay less then?", "refund period"),
         (["How long may I rest when I'm ill?", "A week."], "How much does it cost?", "long ill"),
+        (["Is there a late fee?", "Yes.", "ok. sorry.", "Yes."], "How much is it?", "late fee"),
+        (["Sorry, is there a late fee?", "Yes."], "How much is it?", "late fee"),
         (["Can I pause it?", "Yes."], "How much does it cost?", "pause"),
         (
             ["What is the refund period?", "14 days.", "great, danke!", "Hello."],
@@ -80,6 +82,7 @@ def test_a_follow_up_gets_the_subject_of_the_last_exchange(earlier, question, su
         (["Has Acme staff in France?"], "What about Germany?", "Has Acme staff in Germany?"),
         (["how much is a parcel to Denmark"], "and to norway then?", "how much is a parcel to norway"),
         (["exercises for a weak leg"], "and for the weak arm ones?", "exercises for a weak arm"),
+        (["when does the ferry leave on mondays"], "on sundays?", "when does the ferry leave on sundays"),
         (["does a child pay for a ticket"], "no, I meant an adult", "does a adult pay for a ticket"),
         # what it follows may itself replace a part
         (
@@ -129,6 +132,8 @@ def test_the_last_question_of_a_conversation_is_a_whole_one() -> None:
         "Do you think that higher taxes help the town?",
         "Is there a tower, and how high is it?",
         "Who runs the zoo? Is she old?",
+        "In which hall is the choir?",
+        "After-school club prices?",
         "How many halls are there?",
         "Which halls are there?",
         "How many people work in IT?",
