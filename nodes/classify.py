@@ -76,7 +76,7 @@ def classify(state: State, runtime: Runtime[Context], routes: Collection[str] = 
     own = own_words(state)
     user_context = join_context(own, profile)
     analysis = _analyse(question, user_context, history, context)
-    small_talk = partial(reply_to_small_talk, question, source, situated=bool(own))
+    small_talk = partial(reply_to_small_talk, question, source, situated=bool(own or subject))
     recognised = attempt("small talk", small_talk, None) if context.uses("analysis") else None
     reply, kind = recognised or ("", "")
     if reply:

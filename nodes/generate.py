@@ -40,7 +40,7 @@ from adaptive_rag.source import ChoosesSources, ChunkSource, KnowsNotes, ListsCh
 from adaptive_rag.state import Candidate, Citation, Decision, DecisionKind, Outcome, Phrase, State
 from adaptive_rag.text.phrases import CitedText, decide, link_markers, parts_of, say
 from adaptive_rag.text.tokens import BYTES_PER_TOKEN
-from adaptive_rag.text.words import is_german
+from adaptive_rag.text.words import is_german, terms
 
 # How many chunks of a document are read to find its beginning, and where that is: after its front matter.
 FIRST_CHUNKS, LATEST_BEGINNING = 5, 1000
@@ -209,13 +209,23 @@ def _answer_request(
         sentences=read_sentences(documents, source_of(context, state).sentences),
         question_vector=load_minilm().encode([full_question(state)])[0],
         reader=load_reader(context.reader) if uses_reader else None,
-        previous_question=last_question(state.get("history", [])) if state.get("subject") else "",
+        previous_question=_previous_question(state),
         situation=state.get("implied_context", ""),
         parts=parts if len(parts) > 1 else [],
         missing_side=missing_side,
         first_text=cache(partial(_first_text, documents, source_of(context, state))),
         look_up=lambda name: source_of(context, state).search([name], limit=CHUNKS_LOOKED_UP)[0],
     )
+
+
+def _previous_question(state: State) -> str:
+    """Return the question that a follow-up refers to, with the words that it means of the answer."""
+    if not (subject := state.get("subject")):
+        return ""
+    history = state.get("history", [])
+    asked = {term for turn in history if turn["role"] == "user" for term in terms(turn["text"])}
+    referents = (word for word in subject.split() if not asked.issuperset(terms(word)))
+    return " ".join([last_question(history), *referents])
 
 
 def _first_text(documents: Sequence[Candidate], source: ChunkSource, name: str) -> str:

@@ -7,23 +7,25 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from adaptive_rag.analysis.lexicon import CONTRACTIONS
 from adaptive_rag.models.onnx import load_minilm
 from adaptive_rag.text.words import ASKING_WORDS, STOP_WORDS
 
-# "And", "or then what about": says that something follows, and nothing else.
+# "And", "or then what about", "no, I meant": says that something follows, and nothing else.
 _OPENER = re.compile(
-    r"^(?:(?:and|but|or|so|also|ok|okay|then|now)\b[, ]*)*(?:(?:what|how) (?:about|of)\b)?\s*", re.IGNORECASE
-)
-# A pronoun that refers to an earlier turn. "that" counts only at the end: before another word it is often a
-# conjunction ("do you think that it pays"). "there" refers to nothing in "which halls are there", and "IT" is
-# a name.
-PRONOUN = re.compile(
-    r"\b(?:(?-i:(?!IT\b))it|its|they|them|their|theirs|he|him|his|she|her|hers|this|these|those|ones?|former|latter|both"
-    r"|(?<!\bis )(?<!\bare )(?<!\bwas )(?<!\bwere )there(?=\s*[?.!]*$)|that(?=\s*[?.!]*$))\b",
-    re.IGNORECASE,
+    r"^(?:(?:and|but|or|so|also)\b[, ]*)*(?:(?:what|how) (?:about|of)\b|i meant?\b)?\s*", re.IGNORECASE
 )
 MODAL = r"(?:do|does|did|can|could|will|would|shall|should|must|may|might)"
 AUXILIARY = rf"(?:is|are|was|were|{MODAL}|has|have|had)"
+# A pronoun that refers to an earlier turn. "that" counts only after an auxiliary ("is that free") and at the
+# end: elsewhere it is often a conjunction ("do you think that it pays"). "there" refers to nothing in "which
+# halls are there", and "IT" is a name.
+PRONOUN = re.compile(
+    r"\b(?:(?-i:(?!IT\b))it|its|they|them|their|theirs|he|him|his|she|her|hers|this|these|those|ones?|former|latter|both"
+    r"|(?<!\bis )(?<!\bare )(?<!\bwas )(?<!\bwere )there(?=\s*[?.!]*$)"
+    rf"|{AUXILIARY} that|that(?= then)|(?:that|then)(?=\s*[?.!]*$))\b",
+    re.IGNORECASE,
+)
 QUESTION_WORD = r"(?:who|whom|whose|what|when|where|which|how|why)"
 # "And what did it cost?" has its own verb; "and in 2021?" and "what about the P240?" have none.
 STARTS_WITH_VERB = re.compile(
@@ -32,6 +34,7 @@ STARTS_WITH_VERB = re.compile(
     re.IGNORECASE,
 )
 _WORD = re.compile(r"[^\W_]+(?:[-'’.:/][^\W_]+)*")
+_WITHOUT_MEANING = STOP_WORDS | ASKING_WORDS | CONTRACTIONS.keys() - {"id"}
 _CLOSERS = {"then", "too", "instead", "one", "ones", "please", "though"}
 # Maximum number of words of a follow-up without its opener, and how many more the replaced part may have.
 LONGEST, LONGER = 6, 1
@@ -86,6 +89,6 @@ def _find_parts(text: str, longest: int, lead: set[str]) -> Iterator[tuple[int, 
 
 
 def is_content_word(word: str) -> bool:
-    """Return whether a word carries meaning: not "the", "which", "when's" or "may"."""
+    """Return whether a word carries meaning: not "the", "which", "when's", "whens" or "may"."""
     word, *_ = re.split("['’]", word.lower())
-    return bool(word) and word not in STOP_WORDS and word not in ASKING_WORDS
+    return bool(word) and word not in _WITHOUT_MEANING

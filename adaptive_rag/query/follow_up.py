@@ -9,24 +9,53 @@ from adaptive_rag.query.ellipsis import (
     AUXILIARY,
     MODAL,
     PRONOUN,
+    QUESTION_WORD,
     STARTS_WITH_VERB,
     fill_ellipsis,
     is_content_word,
 )
 from adaptive_rag.query.history import content_terms
+from adaptive_rag.query.small_talk import kind_of_small_talk
 from adaptive_rag.state import Turn
 from adaptive_rag.text.markdown import LIST_SIGN
 from adaptive_rag.text.markers import strip_markers
 from adaptive_rag.text.sentences import sentence_spans
 from adaptive_rag.text.words import STOP_WORDS, read_ends, stem, terms
 
-# "And in 2021?", "What about the second one?": a question that begins with "And" is never self-contained.
-_CONTINUES = re.compile(
-    r"(?:and|but|or|so|also|any)\b|(?:what|how) (?:about|of)\b|what if\b"
-    r"|(?:why(?: not)?|(?:for )?how \w+)\s*\?*$",
+# "Ok and in 2021?", "great, and ...", "no I meant ...": words before a follow-up that say nothing.
+_LEAD = re.compile(
+    r"^(?:(?:(?:ok(?:ay)?|then|now|hm+)\b|(?:no|sorry|yes|well|right|great|cool|thanks|thank you)"
+    r"(?:(?=[,.!])|(?= i mean)))[,.! ]*)+",
     re.IGNORECASE,
 )
+# "And in 2021?", "What about the second one?", "on sundays?": a question that begins with "And", or with a
+# preposition and without a verb, is never self-contained.
+_CONTINUES = re.compile(
+    r"(?:and|but|or|so|also|any)\b|(?:what|how) (?:about|of)\b|what if\b|i meant?\b"
+    r"|(?:why(?: not)?|(?:for )?how \w+)\s*\?*$"
+    r"|(?:for|on|in|at|with|without|from|by|after|before|until|during)\s"
+    rf"(?!.*\b(?:{AUXILIARY}|{QUESTION_WORD})\b)",
+    re.IGNORECASE,
+)
+# The last question is meant once more: its answer has the source, and nothing more certain is known.
+_ASKS_AGAIN = re.compile(
+    r"(?:(?:and|but) )?"
+    r"(?:really|(?:are you )?(?:really |quite )?(?:sure|certain)(?: (?:about|of) (?:that|this|it))?"
+    r"|is (?:that|this|it) (?:really )?(?:true|right|correct)|how do you know(?: (?:that|this|it))?"
+    r"|(?:who|where|which \w+) (?:says?|does it say) (?:that|this|it|so)|says who|sources?"
+    r"|where (?:is (?:that|this|it) (?:from|written)|did you (?:read|find|get) (?:that|this|it)(?: from)?)"
+    r"|what(?:'?s| is) (?:the|your) source|in short|briefly|shorter"
+    r"|(?:(?:can|could) you )?(?:please )?(?:repeat|say) (?:that|it)(?: again| in short| briefly)?)"
+    r"(?:,? please)?",
+    re.IGNORECASE,
+)
+# "How much is it?" has no content word of its own, and is still what "and for children?" refers to.
+_POINTS_BACK = re.compile(rf"(?:and )?(?!why){QUESTION_WORD} \w+ ", re.IGNORECASE)
 _PERSON = re.compile(r"\b(?:he|him|his|she|her|hers)\b", re.IGNORECASE)
+# Where a second question begins: a pronoun after it may refer to the first one.
+_NEXT_QUESTION = re.compile(
+    rf"[?.!]\s+|,? and (?={QUESTION_WORD}\b|{AUXILIARY} (?:it|they|he|she)\b)", re.IGNORECASE
+)
 # "Is it possible to", "it is allowed to": the word "it" refers to nothing.
 _EMPTY_IT = re.compile(
     r"\b(?:is|was|would|will|can) (?:it|this) (?:be )?\w+ (?:to|that|if)\b|\bit (?:is|was) \w+ (?:to|that)\b",
@@ -56,24 +85,31 @@ def complete(question: str, history: Sequence[Turn], back: int = QUESTIONS_BACK)
     """Return a question, and the words that it lacks as a follow-up; "" where it lacks none.
 
     A follow-up that only replaces a part of the last question ("And to Norway?") becomes that question with
-    its part replaced. Any other lacks a subject: the content words of the last question, which may itself be
-    a follow-up; its verb is left out where the follow-up has one.
+    its part replaced, and one that asks for its answer again ("Are you sure?") becomes that question. Any
+    other lacks a subject: the content words of the last question, which may itself be a follow-up; its verb
+    is left out where the follow-up has one.
     """
-    last = _find_last_question(history)
-    if last is None or not back or not is_follow_up(question):
-        return question, ""
-    previous, earlier_subject = complete(read_ends(history[last]["text"]), history[:last], back - 1)
+    last, asked = _find_last_question(history), question
+    question = _LEAD.sub("", asked.strip())
+    asks_again = _asks_again(question)
+    if last is None or not back or not (asks_again or is_follow_up(question)):
+        return asked, ""
+    text = _LEAD.sub("", read_ends(history[last]["text"]).strip())
+    previous, earlier_subject = complete(text, history[:last], back - 1)
+    if asks_again:
+        return previous, earlier_subject
     replies = history[last + 1 :]
     item = _find_item(question, replies)
     if not item and not earlier_subject and (filled := fill_ellipsis(question, previous)):
         return filled, ""
-    if STARTS_WITH_VERB.match(question):
-        previous = _without_verb(previous.rstrip(" ?.!"))
+    verbless = _without_verb(previous.rstrip(" ?.!"))
+    if STARTS_WITH_VERB.match(question) and _content_words(f"{verbless}\n{earlier_subject}"):
+        previous = verbless
     answer = strip_markers(read_ends(" ".join(turn["text"] for turn in replies if turn["role"] == "agent")))
     referents = [item, _find_person(question, answer)]
     subject_words = _subject_words(question, f"{previous}\n{earlier_subject}")
     words = dict.fromkeys(word for text in (*referents, *subject_words) for word in text.split())
-    return question, " ".join(list(words)[:SUBJECT_WORDS])
+    return asked, " ".join(list(words)[:SUBJECT_WORDS])
 
 
 def last_question(history: Sequence[Turn]) -> str:
@@ -85,7 +121,19 @@ def last_question(history: Sequence[Turn]) -> str:
 def _find_last_question(history: Sequence[Turn]) -> int | None:
     places = range(len(history) - 1, -1, -1)
     asks = (place for place in places if history[place]["role"] == "user")
-    return next((place for place in asks if content_terms(history[place]["text"])), None)
+    return next((place for place in asks if _asks_something(history[place]["text"])), None)
+
+
+def _asks_something(text: str) -> bool:
+    """Return whether a text asks anything: not "Great, thanks!", "Are you sure?" or "Why?"."""
+    text = _LEAD.sub("", text.strip())
+    if kind_of_small_talk(text) or _asks_again(text):
+        return False
+    return bool(content_terms(text) or (not terms(text) and _POINTS_BACK.match(text)))
+
+
+def _asks_again(text: str) -> bool:
+    return bool(_ASKS_AGAIN.fullmatch(text.rstrip(" ?.!")))
 
 
 def add_subject(part: str, first: str) -> str:
@@ -107,7 +155,8 @@ def is_follow_up(question: str) -> bool:
     verb = _VERB_FIRST.match(question)
     if not words or (len(words) == 1 and verb and verb[0].endswith(words[0])):
         return True  # not "Who works in Sales?"
-    bare = _EMPTY_IT.sub(" ", question)
+    first, *_ = _NEXT_QUESTION.split(question, maxsplit=1)
+    bare = _EMPTY_IT.sub(" ", first if _content_words(first) else question)
     return bool(_CONTINUES.match(question.strip()) or PRONOUN.search(bare) or _ORDINAL.search(bare))
 
 
@@ -120,7 +169,8 @@ def _content_words(text: str) -> list[str]:
     return [
         match[0]
         for match in _WORD.finditer(text)
-        if is_content_word(match[0]) or (match.start() and match[0][0].isupper() and match[0] != "I")
+        if is_content_word(match[0])
+        or (match.start() and match[0][0].isupper() and match[0][:2].rstrip("'’") != "I")
     ]
 
 
@@ -139,13 +189,14 @@ def _without_verb(question: str) -> str:
 
 
 def _find_item(question: str, replies: Sequence[Turn]) -> str:
-    """Return the content words of the list item in the answer that "the second one" refers to."""
+    """Return the content words of the item or sentence of the answer that "the second one" refers to."""
     ordinal = _ORDINAL.search(question)
-    items = _ITEM.findall("\n".join(turn["text"] for turn in replies))
+    text = strip_markers("\n".join(turn["text"] for turn in replies if turn["role"] == "agent"))
+    items = _ITEM.findall(text) or [text[start:end] for start, end in sentence_spans(text)]
     index = _ORDINALS[ordinal[1].lower()] if ordinal else 0
     if not ordinal or not -len(items) <= index < len(items):
         return ""
-    return " ".join(_content_words(strip_markers(items[index])))
+    return " ".join(_content_words(items[index]))
 
 
 def _find_person(question: str, answer: str) -> str:

@@ -12,14 +12,26 @@ from adaptive_rag.text.phrases import join_pieces, say
 
 # Maximum number of documents that an outline lists.
 SHOWN = 20
-_GREETING = r"(?:hi|hello|hey|hiya|howdy|greetings|good (?:morning|afternoon|evening|day))(?: there| again)?"
-_THANKS = (
-    r"(?:ok(?:ay)?|great|perfect|super|cool)?,? ?(?:many thanks|thanks|thank you|thx|cheers|ta)"
-    r"(?: (?:a lot|a bunch|so much|very much|again|for (?:your|the|all your) help|for (?:that|this)"
-    r"|that help(?:s|ed)|that was helpful))?"
+_GREETING = (
+    r"(?:hi|hello|hey|hiya|howdy|greetings|good (?:morning|afternoon|evening|day)"
+    r"|hallo|guten (?:morgen|tag|abend))(?: there| again)?"
 )
-_FAREWELL = r"(?:good ?bye|bye(?: bye)?|see you(?: later| soon)?|good night)"
-_PRAISE = r"(?:great|perfect|super|cool|ok(?:ay)?|got it|i see|well done|that help(?:s|ed)|that was helpful)"
+_PRAISE = (
+    r"(?:great|perfect|super|cool|nice|good|fine|alright|excellent|ok(?:ay)?|got it|i see|understood"
+    r"|well done|that help(?:s|ed)|that was helpful|alles klar"
+    r"|(?:no,? )?that(?:'?s| is) (?:all|it|great|good|fine))"
+)
+# "Ok great, thanks a lot, that helps"
+_THANKS = (
+    rf"(?:{_PRAISE}[,.!]* )*(?:no )?"
+    r"(?:many thanks|thanks|thank you|thx|cheers|ta|danke(?: schön| sehr)?|vielen dank)"
+    r"(?: (?:a lot|a bunch|so much|very much|again|for (?:your|the|all your) help|for (?:that|this)))?"
+    rf"(?:[,.!]* {_PRAISE})*"
+)
+_FAREWELL = (
+    rf"(?:{_THANKS}[,.!]* (?:and )?)?"
+    r"(?:good ?bye|bye(?: bye)?|see you(?: later| soon)?|good night|tschüss|auf wiedersehen)"
+)
 _ABOUT_PROGRAM = (
     r"(?:what can (?:you|i) (?:do|ask|help (?:me )?with)|what (?:can|could) i ask(?: you)?|who are you"
     r"|what are you|how do(?:es this| i use this)(?: work)?|what do you do|help(?: me)?"
@@ -49,7 +61,7 @@ _EMOJI = re.compile(r"[^\w\s\x00-\x7f]|[:;]-?[)(]")
 _KINDS = {
     "a greeting": (re.compile(_GREETING), ("hello", "help")),
     "thanks": (re.compile(_THANKS), ("welcome",)),
-    "praise": (re.compile(_PRAISE), ("good",)),
+    "praise": (re.compile(rf"{_PRAISE}(?:[,.!]* {_PRAISE})*"), ("good",)),
     "a farewell": (re.compile(_FAREWELL), ("goodbye",)),
     "what this is": (re.compile(f"{_OPENING}{_ABOUT_PROGRAM}{_CLOSING}"), ("help", "outline")),
     "what is held": (re.compile(f"{_OPENING}{_ABOUT_DOCUMENTS}{_CLOSING}"), ("outline",)),
@@ -64,14 +76,24 @@ def reply_to_small_talk(
     The whole text must be small talk: "Thanks, and how long is the wall?" is a question. So is "What can I
     do?" where the user is `situated`, that is, has described their situation.
     """
-    plain = " ".join(_EMOJI.sub(" ", text.lower().replace("’", "'")).split()).strip(" .!?,;:)(")
-    if document_asked_for(text, source) or asks_for_all(text, source):
-        return None  # "What is this about?" asks about the only document
-    for kind, (pattern, codes) in _KINDS.items():
-        if pattern.fullmatch(plain) and not (situated and _FOR_USER.fullmatch(plain)):
-            phrases = (outline(source) if code == "outline" else [say(code)] for code in codes)
-            return join_pieces(phrases, " "), kind
-    return None
+    kind = kind_of_small_talk(text)
+    # "What is this about?" asks about the only document
+    if not kind or document_asked_for(text, source) or asks_for_all(text, source):
+        return None
+    if situated and _FOR_USER.fullmatch(_plain(text)):
+        return None
+    phrases = (outline(source) if code == "outline" else [say(code)] for code in _KINDS[kind][1])
+    return join_pieces(phrases, " "), kind
+
+
+def kind_of_small_talk(text: str) -> str | None:
+    """Return which kind of small talk a whole text is; None for any other text."""
+    plain = _plain(text)
+    return next((kind for kind, (pattern, _) in _KINDS.items() if pattern.fullmatch(plain)), None)
+
+
+def _plain(text: str) -> str:
+    return " ".join(_EMOJI.sub(" ", text.lower().replace("’", "'")).split()).strip(" .!?,;:)(")
 
 
 def outline(source: ChunkSource) -> list[Piece]:

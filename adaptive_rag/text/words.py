@@ -42,7 +42,7 @@ ASKING_WORDS = frozenset(
     drawbacks effect effects employ employed especially example examples exist explain first general
     generally get give given happen happened happens importance important include included includes
     including information involve involved kind kinds know known like list made main major make makes
-    mean meaning means mention mentioned mentions method name named need number overview part particular
+    mean meaning means meant mention mentioned mentions method name named need number overview part particular
     people person please possible pro pros really reason reasons regard regarding relate related role
     say second several should significant some something sort specific state summarize summary tell term
     text thing things think three two type types typically understand use used uses using various view

@@ -33,6 +33,11 @@ PLANS = ["Which plans are there?", "There are:\n- Basic, 4 euros [1]\n- Premium,
             "Maria Keller finance team",
         ),
         (PLANS, "What about the second one?", "Premium 9 euros plans"),
+        (
+            ["Which plans are there?", "Basic is slow. Premium is fast [1]."],
+            "the second one?",
+            "Premium fast plans",
+        ),
         # the verb is left out, wherever it stands, and what is asked about is kept
         (["How do I renew my passport?", "At the office."], "How much does it cost?", "passport"),
         (["Can members borrow a key?", "Yes."], "How long can they keep it?", "members borrow key"),
@@ -41,6 +46,23 @@ PLANS = ["Which plans are there?", "There are:\n- Basic, 4 euros [1]\n- Premium,
         (["How much does the wheelset cost?", "389 euros."], "Is it in stock?", "wheelset"),
         (["Who proposed a second press?", "Oluchi did."], "who objected and why", "press"),
         (["When does the zoo open?", "At nine."], "Are dogs allowed there?", "zoo"),
+        (["What is the refund period?", "14 days."], "is that extended at xmas", "refund period"),
+        (["Whats the refund period?", "14 days."], "ok, and how to apply", "refund period"),
+        (["What is the refund period?", "14 days."], "Do I pay less then?", "refund period"),
+        (["How long may I rest when I'm ill?", "A week."], "How much does it cost?", "long ill"),
+        (["Is there a late fee?", "Yes.", "ok. sorry.", "Yes."], "How much is it?", "late fee"),
+        (["Sorry, is there a late fee?", "Yes."], "How much is it?", "late fee"),
+        (["Can I pause it?", "Yes."], "How much does it cost?", "pause"),
+        (
+            ["What is the refund period?", "14 days.", "great, danke!", "Hello."],
+            "And how do I apply?",
+            "refund period",
+        ),
+        (
+            ["What is the refund period?", "14 days.", "in short", "14 days."],
+            "And how do I apply?",
+            "refund period",
+        ),
         (
             ["How long is the sea wall?", "2,340 metres.", "When was it built?", "In 1968."],
             "Who paid for it?",
@@ -60,6 +82,8 @@ def test_a_follow_up_gets_the_subject_of_the_last_exchange(earlier, question, su
         (["Has Acme staff in France?"], "What about Germany?", "Has Acme staff in Germany?"),
         (["how much is a parcel to Denmark"], "and to norway then?", "how much is a parcel to norway"),
         (["exercises for a weak leg"], "and for the weak arm ones?", "exercises for a weak arm"),
+        (["when does the ferry leave on mondays"], "on sundays?", "when does the ferry leave on sundays"),
+        (["does a child pay for a ticket"], "no, I meant an adult", "does a adult pay for a ticket"),
         # what it follows may itself replace a part
         (
             ["when does the ferry leave on mondays", "At 8.", "and on sundays?", "At 10."],
@@ -70,6 +94,14 @@ def test_a_follow_up_gets_the_subject_of_the_last_exchange(earlier, question, su
 )
 def test_a_follow_up_that_replaces_a_part_becomes_a_whole_question(earlier, question, completed) -> None:
     assert complete(question, talk(*earlier)) == (completed, "")
+
+
+@pytest.mark.parametrize(
+    "again", ["Are you sure?", "ok, where does it say that?", "and who says so", "in short please", "really?"]
+)
+def test_who_doubts_an_answer_gets_it_again_with_its_source(again: str) -> None:
+    turns = talk("When does the zoo open?", "At nine.", "How much is it?", "4 euros.")
+    assert complete(again, turns) == ("How much is it?", "zoo")
 
 
 @pytest.mark.parametrize(
@@ -98,6 +130,10 @@ def test_the_last_question_of_a_conversation_is_a_whole_one() -> None:
         "Is it possible to register a wheelchair?",
         "If a tenant loses the key of the flat, who pays for their new one?",
         "Do you think that higher taxes help the town?",
+        "Is there a tower, and how high is it?",
+        "Who runs the zoo? Is she old?",
+        "In which hall is the choir?",
+        "After-school club prices?",
         "How many halls are there?",
         "Which halls are there?",
         "How many people work in IT?",
@@ -145,6 +181,17 @@ def test_a_follow_up_is_answered_about_its_subject(town: MemoryIndex) -> None:
     assert "4.1 metres" in output["answer"]
     decisions = output["trace"][0]["decisions"]
     assert [d["chosen"] for d in decisions if d["what"] == "subject added"] == ["long sea wall"]
+
+
+def test_a_follow_up_is_read_with_the_name_that_it_means() -> None:
+    texts = [
+        "Ann Lee teaches yoga. She also teaches pilates.",
+        "Marta Holm teaches tennis. She also teaches golf.",
+    ]
+    output = ask(
+        AdaptiveRAG(MemoryIndex.from_texts(texts)), "What else does she teach?", "Who has hall B?", "Ann Lee."
+    )
+    assert "pilates" in output["answer"] and "golf" not in output["answer"]
 
 
 def test_what_was_refused_is_not_searched_again(town: MemoryIndex) -> None:

@@ -17,6 +17,9 @@ from adaptive_rag.text.phrases import text_of
         ("bye", "a farewell"),
         ("thank you!! 😊", "thanks"),
         ("Hello :-)", "a greeting"),
+        ("ok great, thanks, that helps", "thanks"),
+        ("Danke! Tschüss", "a farewell"),
+        ("no thanks, that's all", "thanks"),
         ("Hi, what can you do?", "what this is"),
         ("What is in these documents?", "what is held"),
         ("what’s in the index?", "what is held"),
@@ -83,3 +86,6 @@ def test_what_somebody_can_do_after_what_befell_them_is_a_question(town: MemoryI
     assert reply_to_small_talk("what can I do", town) is not None
     assert reply_to_small_talk("what can I do", town, situated=True) is None
     assert reply_to_small_talk("thanks", town, situated=True) is not None
+    told = [{"role": "user", "text": "My flat is flooded."}, {"role": "agent", "text": "Sorry to hear that."}]
+    output = AdaptiveRAG(town).invoke({"question": "what can I do", "history": told})
+    assert "Ask me about your documents" not in output["answer"]
