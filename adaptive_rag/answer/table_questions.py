@@ -262,10 +262,10 @@ def read_table_question(
     # "Which members have a phone?"
     is_plural = kind == "list" and bool(_WHICH.match(question.lower()))
     asks_for_rows = kind == "list" and not is_plural and bool(_ASKS_FOR_ROWS.match(question.lower()))
-    is_filled = column != table.columns[0] and (is_plural or asks_for_rows)
-    if is_inside:
+    is_filled = is_inside or (column != table.columns[0] and (is_plural or asks_for_rows))
+    if is_filled:
         rows = [row for row in rows if row.value(column).lower() not in EMPTY]
-    elif is_filled or kind not in ("count", "list"):
+    elif kind not in ("count", "list"):
         rows = [row for row in rows if row.value(column)]
     has_unit = of_cells and any(with_unit(column, row.value(column))[1].strip("0123456789.,") for row in rows)
     if not rows or has_unit or (_WHAT_IS_IN.match(question.lower()) and not is_inside):

@@ -198,7 +198,8 @@ DOCUMENTS = {
         "cables.csv": "Cable,Length\nRed,1.125\nBlue,2.5\nBlack,3\n",
     },
     "staff": {
-        "staff.csv": "Member,Last name,Phone,Start date\nAda,Roil,5551,2021-03-01\nBo,Lund,,2022-04-01\n"
+        "seats.csv": "Van,Seats left\nRed,0\nBlue,3\n",
+        "staff.csv": "Member,Last name,Phone,Start date\nAda,Roil,5551,2021-03-01\nBo,Lund,,2022-04-01\n",
     },
     "club": {
         "club.csv": "Member,Plot,Since,Rent (£),Phone,Paid,Remote,Coach,Born\n"
@@ -416,6 +417,7 @@ def test_rows_are_named_in_words_and_of_many_columns_what_was_asked_is_shown(tmp
         ("gaps", "what is the total budget?", "“budget” adds up to 160 over the 2 rows of budget.md"),
         ("gaps", "what is the total cost in the garden?", None),  # also of the row below?
         ("staff", "which members have a phone?", "The one row of staff.csv with phone:\n- Roil: member Ada"),
+        ("staff", "which vans have seats left?", "The one row of seats.csv with seats left:\n- Blue"),
         ("staff", "what are the last names?", None),  # not the latest date
         ("staff", "who has the last start date?", "latest “start date”: Lund"),
         # a record may be longer than a chunk, and its cells may have several lines
