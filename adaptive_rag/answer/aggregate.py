@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from adaptive_rag.answer.comparisons import read_comparisons
 from adaptive_rag.answer.quotes import Quote, WholeAnswer, readable, write_quotes
 from adaptive_rag.answer.rows import say_row, with_unit
 from adaptive_rag.answer.table_questions import (
@@ -28,6 +29,7 @@ from adaptive_rag.deadline import in_time
 from adaptive_rag.source import ChoosesSources, ChunkSource, ListsChunks
 from adaptive_rag.state import Candidate, Phrase
 from adaptive_rag.text.phrases import join_pieces, say
+from adaptive_rag.text.words import read_ends
 
 # Maximum number of chunks of a document that are read.
 MOST_CHUNKS = 20_000
@@ -47,8 +49,9 @@ def work_out(question: str, passages: Sequence[Candidate], source: ChunkSource) 
 
     The tables are those of the documents of the passages, which are given best first.
     """
-    kind, measure = question_kind(question)
-    if kind is None or asks_for_other_rows(question) or not isinstance(source, ChoosesSources):
+    marked, comparisons = read_comparisons(read_ends(question))
+    kind, measure = question_kind(marked)
+    if kind is None or asks_for_other_rows(marked) or not isinstance(source, ChoosesSources):
         return None
     chunk_counts = source.sources()
     # Only documents with a row among the passages are read for their tables; a strategy may have searched
@@ -63,7 +66,9 @@ def work_out(question: str, passages: Sequence[Candidate], source: ChunkSource) 
         if not isinstance(document, ListsChunks):
             return None
         tables = without_retired(collect_tables(document))
-        asked_of = (read_table_question(question, kind, measure, table) for table in in_time(tables))
+        asked_of = (
+            read_table_question(marked, kind, measure, table, comparisons) for table in in_time(tables)
+        )
         fitting += filter(None, asked_of)
     best = max((asked.fit for asked in fitting), default=())
     chosen = [asked for asked in fitting if asked.fit == best]

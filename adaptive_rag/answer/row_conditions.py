@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from calendar import month_name
 from collections import Counter
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import pairwise
 
+from adaptive_rag.answer.comparisons import YEAR, Comparison, find_compared
 from adaptive_rag.answer.whole_tables import (
     NUMBER,
     NamedRow,
@@ -18,9 +19,8 @@ from adaptive_rag.answer.whole_tables import (
     yes_cells,
 )
 from adaptive_rag.deadline import in_time
-from adaptive_rag.text.words import STOP_WORDS, stem, terms, words
+from adaptive_rag.text.words import ASKING_WORDS, STOP_WORDS, stem, terms, words
 
-_YEAR = re.compile(r"(?:19|20)\d\d")
 _MONTHS = {name.lower(): number for number, name in enumerate(month_name) if name}
 _MONTH_NAMES = "|".join(_MONTHS)
 # "in May", "and June", "May 2024", not "we may" or "a march"
@@ -37,8 +37,14 @@ _LETTER = re.compile(r"(?<=\s)[^\W\d_](?=[\s?.!,]|$)")
 _AFTER_HEAD = re.compile(r"[,;(]| (?:with|without|of|for|from|in|at|on|by|to) | (?=\d)")
 # not "House No. 5"
 _NEGATION = re.compile(r"\b(?:without|not|no(?!\.| ?\d))\b")
-# "Which courses are not full?" asks for the rows without what is named after it.
-NOT = re.compile(r"\b(?:is|are|was|were|has|have|had|does|do|did)(?: not|n['’]t)\b", re.IGNORECASE)
+# "Which courses are not full?" asks for the rows without what is named after it; so does "who has no phone".
+NOT = re.compile(
+    r"\b(?:(?:is|are|was|were|has|have|had|does|do|did)(?: not|n['’]t)|"
+    r"(?P<lack>no(?! longer\b|\.| ?\d)|without|lacks?))\b",
+    re.IGNORECASE,
+)
+# The cells of a column that say that there is none.
+EMPTY = frozenset(["", *"0 no n false ✗ none".split()])
 # A term that at least this share of the different cells of a column has tells none of them apart.
 COMMON = 0.8
 
@@ -51,9 +57,13 @@ class RowConditions:
     cells: Mapping[str, list[str]]  # the cells that the question names, by column
     terms: set[str]  # the question's terms that name the cells and dates
     text: str  # what the rows share: "status open"
+    by_name: set[str] = field(default_factory=set)  # the columns whose cells the question names
+    counts_rows: bool = False  # whether rows are counted: those of a tutor who teaches two courses
 
 
-def find_conditions(question: str, asked: set[str], table: WholeTable, flags: bool) -> RowConditions | None:
+def find_conditions(
+    question: str, asked: set[str], table: WholeTable, flags: bool, comparisons: Sequence[Comparison] = ()
+) -> RowConditions | None:
     """Find the rows that a question with the terms `asked` means; None where it may mean others, or no row.
 
     `flags`: whether naming a column of "yes" and "no" asks for the rows with "yes".
@@ -61,10 +71,10 @@ def find_conditions(question: str, asked: set[str], table: WholeTable, flags: bo
     column_terms = set(terms(" ".join(table.columns)))
     cells, cell_terms = _find_cells(question, asked, table)
     named = [term for column in cells for term in cell_terms[column]]
-    topic = {term for term in terms(table.topic) if not _YEAR.fullmatch(term)}
+    topic = {term for term in terms(table.topic) if not YEAR.fullmatch(term)}
     if len(set(named)) < len(named) or any(cell_terms[column] <= topic for column in cells):
         return None  # a word names cells of two columns, or both cells and the whole table
-    if _names_stop_word(question, table, set(named)):
+    if _names_stop_word(NOT.sub("", question, count=1), table, set(named)):
         return None  # "in" may be the cell or just the word
     found = set[str]().union(*cell_terms.values())
     by_date = _select_dates(question, asked, asked - found - column_terms, table)
@@ -75,34 +85,55 @@ def find_conditions(question: str, asked: set[str], table: WholeTable, flags: bo
         if (cell := _find_name(term, table)) and cell[0] not in cells:
             cells[cell[0]], cell_terms[cell[0]] = [cell[1]], {term}
             found.add(term)
-    if flags:
-        flag_columns = (name for name in table.columns if (asked - found).intersection(terms(name)))
-        for name in flag_columns:
-            if name not in cells and is_flag(table.rows, name):
-                cells[name] = yes_cells(table.rows, name)
-    negated = set[str]()
-    if negation := NOT.search(question):
+    by_name, texts, counts_rows = set(cells), dict[str, str](), False
+    negation, denied = NOT.search(question), set[str]()
+    if negation:
         after = question[negation.end() :].partition("\n")[0]
-        denied = {*terms(after), *find_capitals(after, table)}
-        named_by = {name: {*terms(name), *cell_terms.get(name, ())} for name in cells}
-        negated = {name for name in cells if denied & named_by[name]}
-        if len(negated) != 1 or denied & by_date.terms:
+        denied = {*terms_for(table, after), *find_capitals(after, table)} - set(map(stem, ASKING_WORDS))
+    negated = {name for name in cells if denied & {*terms(name), *cell_terms.get(name, ())}}
+    emptied = [name for name in table.columns if name not in cells and denied.intersection(terms(name))]
+    if negation and (
+        len(negated) + len(emptied) != 1 or denied & by_date.terms or (negated and negation["lack"])
+    ):
+        return None
+    for name in emptied:
+        cells[name] = sorted({value for row in table.rows if (value := row.value(name)).lower() in EMPTY})
+    if flags:
+        named_columns = (name for name in table.columns if (asked - found).intersection(terms(name)))
+        cells |= {
+            name: yes_cells(table.rows, name)
+            for name in named_columns
+            if name not in cells and is_flag(table.rows, name)
+        }
+    for comparison in comparisons:
+        compared = find_compared(comparison, asked, table)
+        if compared is None or (compared[0] in cells and compared[0] not in texts):
             return None
+        name, fulfil, text = compared
+        counts_rows = counts_rows or not comparison.values(table.rows, name)
+        cells[name] = [cell for cell in fulfil if cell in cells.get(name, fulfil)]
+        texts[name] = " and ".join(filter(None, [texts.get(name), text]))
     rows = [
         row
         for row in by_date.rows
         if all((row.value(name) in cells[name]) != (name in negated) for name in cells)
     ]
     # The only row with "KR-4310" needs no other condition.
-    keys = [name for name in cells if len(cells[name]) == 1 and table.is_key(name)]
-    texts = list[str]()
-    for name in keys or cells:
+    keys = [name for name in by_name if len(cells[name]) == 1 and table.is_key(name)]
+    for name in cells:
         values, others = cells[name], sorted({row.value(name) for row in rows})
         if name in negated:
             values = others if len(others) == 1 and others[0] else [f"not {' or '.join(values)}"]
-        texts.append(f"{name} {' or '.join(values)}")
-    text = " and ".join(texts + [by_date.text] * bool(by_date.text))
-    return RowConditions(rows, cells, found | by_date.terms, text) if rows else None
+        text = " or ".join(filter(None, values))
+        texts.setdefault(name, f"{name} {text}" if text else f"no {name}")
+    text = " and ".join([texts[name] for name in keys or cells] + [by_date.text] * bool(by_date.text))
+    return RowConditions(rows, cells, found | by_date.terms, text, by_name, counts_rows) if rows else None
+
+
+def terms_for(table: WholeTable, text: str) -> set[str]:
+    """Return the terms of a text; "remotely" is that of the column "Remote"."""
+    column_terms = set(terms(" ".join(table.columns)))
+    return {again if (again := stem(term)) in column_terms else term for term in terms(text)}
 
 
 def _find_cells(
@@ -120,7 +151,7 @@ def _find_cells(
     for column in in_time(table.columns):
         by_name = _cells_by_name({cell for row in table.rows if (cell := row.value(column))})
         all_cells = {cell for each in by_name.values() for cell in each}
-        is_of_years = all(map(_YEAR.fullmatch, all_cells))
+        is_of_years = all(map(YEAR.fullmatch, all_cells))
         common = _find_common([_terms_of(cell) for cell in all_cells])
         named = [
             name
@@ -222,10 +253,10 @@ def _select_dates(
         for match in _MONTH.finditer(lower)
         if (month := match["one"] or match["two"]) not in in_table and stem(month) not in asked - unknown
     ]
-    years = sorted(filter(_YEAR.fullmatch, unknown))
+    years = sorted(filter(YEAR.fullmatch, unknown))
     if not months and not years:
         return RowConditions(table.rows, {}, set(), "")
-    of_topic = set(_YEAR.findall(table.topic))
+    of_topic = set(YEAR.findall(table.topic))
     all_dates = {name: dates for name in table.columns if (dates := column_dates(table.rows, name))}
     columns = [name for name in all_dates if asked.intersection(terms(name))] or list(all_dates)
     names_topic = len(years) == 1 and not months and of_topic == set(years)

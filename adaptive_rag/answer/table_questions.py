@@ -15,13 +15,16 @@ from itertools import takewhile
 from statistics import median
 from typing import Any
 
+from adaptive_rag.answer.comparisons import MARK, MEASURES, MOST, SUPERLATIVES, YEAR, Comparison, measures_of
 from adaptive_rag.answer.quotes import readable
 from adaptive_rag.answer.row_conditions import (
+    EMPTY,
     NOT,
     RowConditions,
     find_capitals,
     find_conditions,
     find_letters,
+    terms_for,
 )
 from adaptive_rag.answer.rows import with_unit
 from adaptive_rag.answer.validity import is_retired
@@ -70,15 +73,6 @@ class TableKind:
     skips_results: bool = False
 
 
-# Words of questions, and the column names that they ask for, the likeliest first.
-_SIZE, _PRICE = "size capacity amount total", "price cost fee amount total rate"
-_MEASURES = {
-    "heavy": "weight", "tall": "height", "high": "height", "wide": "width", "deep": "depth", "fast": "speed",
-    "weigh": "weight",
-    "long": "length duration hours days weeks months minutes", "old": "age", "big": _SIZE, "large": _SIZE,
-    "many": "quantity number count", "when": "date day time",
-    **dict.fromkeys("expensive cheap cost costs pay paid spend spent".split(), _PRICE),
-}  # fmt: skip
 # Asks for the rows with a cell in a column: "What is in the gift box?"
 _WHAT_IS_IN = re.compile(r"^what(?: is|['’]s) in\b")
 # The kinds by the codes of their sentences in text/en.toml; the first whose pattern is found counts.
@@ -100,18 +94,6 @@ KINDS: dict[str, TableKind] = {
         "list lists listed show give me",
     ),
 }
-# Superlatives for the most and the least, each with the word that it is a form of.
-_MOST = {
-    "largest": "large", "biggest": "big", "highest": "high", "longest": "long", "heaviest": "heavy",
-    "tallest": "tall", "fastest": "fast", "widest": "wide", "deepest": "deep", "dearest": "expensive",
-    "greatest": "large", "maximum": "", "most": "", "latest": "when", "newest": "when", "last": "when",
-}  # fmt: skip
-_LEAST = {
-    "smallest": "large", "lowest": "high", "shortest": "long", "lightest": "heavy", "slowest": "fast",
-    "narrowest": "wide", "cheapest": "expensive", "minimum": "", "least": "", "fewest": "",
-    "earliest": "when", "oldest": "when", "first": "when", "youngest": "old",
-}  # fmt: skip
-_SUPERLATIVES = {**_MOST, **_LEAST}
 # "List the members with city and paid" names columns to show, "in Rome or paid" one of two conditions.
 _SHOWS_COLUMNS = re.compile(r"\bor\b|^(?!what|which)(?=.*(?:,|\b(?:with|and)\b))")
 # "which courses are full" asks for rows; "what happens on 12 May" and "what floods if it rains" have a verb.
@@ -119,12 +101,18 @@ _WHICH = re.compile(
     r"^(?:which|what) (?!(?:happens|includes|makes|means|mentions|needs|uses)\b)(?P<noun>[^\W\d_]+s)\b"
     r"(?! (?:if|when|to|after|a|an|the|it|me|us|my|our|your)\b)"
 )
+# "Who works remotely?" and "which tutor teaches two courses?" ask for the rows that meet the conditions.
+_ASKS_FOR_ROWS = re.compile(
+    rf"^(?:who(?:se|m)?|when)\b|^(?:(?:at|for|from|in|of|on|to) )?(?:which\b|what (?!happens\b).*{MARK})",
+    re.DOTALL,
+)
 # Words of questions that ask for rows and need not occur in the table, in addition to ASKING_WORDS.
 _FOR_ROWS = frozenset(
     map(
         stem,
         "row rows entry entries table file sheet document amount value currently thing things item items "
-        "product products everything single money people person please each whole gave done".split()
+        "product products everything single money people person please each whole gave done teach supply "
+        "entered recorded given".split()
         + [word for kind in KINDS.values() for word in kind.words.split()],
     )
 )
@@ -144,7 +132,7 @@ _OTHER_ROWS = re.compile(
     r"before|after|since|until|whether|out of|"
     r"(?:this|next|past|last|first) (?:week|month|quarter|year)|up to \W?\d|"
     r"at (?:the )?(?:most|least)|"
-    rf"{_PLACE}[ -](?:{'|'.join(_SUPERLATIVES)})|(?:{'|'.join(_SUPERLATIVES)}) {_PLACE})\b|n['’]t\b",
+    rf"{_PLACE}[ -](?:{'|'.join(SUPERLATIVES)})|(?:{'|'.join(SUPERLATIVES)}) {_PLACE})\b|n['’]t\b",
     re.IGNORECASE,
 )
 _TOTAL_ROW = re.compile("|".join(kind.row_names for kind in KINDS.values() if kind.row_names), re.IGNORECASE)
@@ -154,8 +142,6 @@ _NAMES_TOTAL = re.compile(r"(?:(?:grand|overall) |sub-?)?totals?\b", re.IGNORECA
 _ROW_OF_ALL = re.compile(r"[Aa]ll (?:[a-z]+s|people|children|men|women)")
 # Of "how many of the open invoices are there", "of the open invoices" are counted.
 _ENDS_PHRASE = STOP_WORDS - {"of", "the", "all", "our"}
-_EMPTY = frozenset(["", *"0 no n false ✗ none".split()])
-_YEAR = re.compile(r"(?:19|20)\d\d")
 _GROUP = re.compile(r"\b(?:per|by|each|every) (?:the )?(?P<word>[^\W\d_]+)")
 _MONEY = re.compile(r"[£$€]|\b(?:eur|euros?|usd|gbp|chf|dollars?|pounds?)\b", re.IGNORECASE)
 # A column whose sum says nothing, since a row may be of several units; unlike "Rent per month"
@@ -189,30 +175,41 @@ class TableQuestion:
 
 
 def asks_for_other_rows(question: str) -> bool:
-    """Return whether a question asks for other rows than those with or without the cells that it names."""
-    return bool(_OTHER_ROWS.search(NOT.sub("", question, count=1)))
+    """Return whether a question asks for other rows than those that fulfil its conditions.
+
+    It has a mark for each comparison: "not over 100 §" and "over 100 § or open" are none of the conditions.
+    """
+    negation = NOT.search(question)
+    is_unclear = MARK in question and (
+        "or" in words(question)
+        or (negation and re.search(f"^(?!.* and ).*{MARK}", question[negation.end() :]))
+    )
+    return bool(is_unclear or _OTHER_ROWS.search(NOT.sub("", question, count=1)))
 
 
 def question_kind(question: str) -> tuple[str | None, str]:
     """Return the kind of a question, and the adjective that it compares: "expensive" for "cheapest"."""
     lower = question.lower()
     for word in words(question):
-        adjective = _SUPERLATIVES.get(word)
+        adjective = SUPERLATIVES.get(word)
         if adjective is None or re.search(rf"\bat (?:the )?{word}\b", lower):
             continue
         if "least expensive" in lower:
             return "least", "expensive"
         next_word = re.search(rf"\b{word} (?P<word>[^\W\d_]+)", lower)
         measure = adjective or (next_word["word"] if next_word else "")
-        return "most" if word in _MOST else "least", measure
+        return "most" if word in MOST else "least", measure
     for name, kind in KINDS.items():
         if kind.pattern and re.search(kind.pattern, lower):
             return name, ""
     plural = _WHICH.match(lower)
-    return "list" if plural and plural["noun"] not in STOP_WORDS else None, ""
+    is_list = (plural and plural["noun"] not in STOP_WORDS) or _ASKS_FOR_ROWS.match(lower)
+    return "list" if is_list else None, ""
 
 
-def read_table_question(question: str, kind: str, measure: str, table: WholeTable) -> TableQuestion | None:
+def read_table_question(
+    question: str, kind: str, measure: str, table: WholeTable, comparisons: Sequence[Comparison] = ()
+) -> TableQuestion | None:
     """Read a question by a table's names and cells; None where one of its words occurs in none of them."""
     if table.has_bare_names and kind in ("count", "list"):
         return None
@@ -220,7 +217,7 @@ def read_table_question(question: str, kind: str, measure: str, table: WholeTabl
     without_all, row_terms = _leave_out_row_of_all(table)
     table = table if kind in ("count", "list") else without_all
     question_terms = {
-        *terms(NOT.sub("", question, count=1)),
+        *terms_for(table, NOT.sub("", question, count=1)),
         *find_letters(question),
         *find_capitals(question, table),
     }
@@ -230,22 +227,23 @@ def read_table_question(question: str, kind: str, measure: str, table: WholeTabl
     shows_columns = kind == "list" and _SHOWS_COLUMNS.search(question.lower())
     # "How many have paid?" does not count the rows.
     flags = not shows_columns and (kind != "count" or bool(_counted_words(question)))
-    found = find_conditions(question, question_terms - row_terms, table, flags)
-    if found is None or found.terms.intersection(map(stem, _SUPERLATIVES)):
+    found = find_conditions(question, question_terms - row_terms, table, flags, comparisons)
+    if found is None or found.terms.intersection(map(stem, SUPERLATIVES)):
         return None
     name_column = table.columns[0]
     if name_column in found.cells and not all(row.value(name_column) for row in table.rows):
         return None  # a row without a name may belong to the one above it
     rows, table_terms = found.rows, row_terms.union(terms(" ".join([*table.columns, table.topic])))
     # A year in a table's name does not say that all of its rows are of that year.
-    known = found.terms | {term for term in table_terms if not _YEAR.fullmatch(term)} | _FOR_ROWS
+    known = found.terms | {term for term in table_terms if not YEAR.fullmatch(term)} | _FOR_ROWS
     known |= set(terms(" ".join(table.columns)))
-    known |= {stem(word) for word in words(question) if word in _SUPERLATIVES or word in _MEASURES}
-    if kind == "count" and any(map(table.is_key, found.cells)):
+    known |= {stem(word) for word in words(question) if word in SUPERLATIVES or word in MEASURES}
+    if kind == "count" and any(map(table.is_key, found.by_name)):
         return _read_stock_question(asked, found, table)
     of_cells = kind == "count" and _counts_cells(question, asked, table)
     kind = "sum" if of_cells else kind
-    if not asked <= known or not asked & (table_terms | found.terms) or _asks_for_groups(question, table):
+    is_about = comparisons or asked & (table_terms | found.terms)
+    if not asked <= known or not is_about or _asks_for_groups(question, table):
         return None
     matched = list(found.cells)
     if kind == "count":
@@ -254,31 +252,63 @@ def read_table_question(question: str, kind: str, measure: str, table: WholeTabl
         numbers = (name for name in table.columns if column_numbers(rows, name))
         matched += [name for name in numbers if asked.intersection(terms(name)) <= topic]
     column = _find_column(asked - _ASKING, question, measure, matched, rows, kind)
+    if column is None and kind != "count":  # "the highest salary under 50,000"
+        column = _find_column(asked - _ASKING, question, measure, found.by_name, rows, kind)
+    if found.counts_rows and kind != "list":
+        return None
     if column is None or (KINDS[kind].skips_results and re.search(KINDS[kind].pattern, column.lower())):
         return None
     if KINDS[kind].calculate and not of_cells and not _is_of_counted(question, column):
         # "The total number of nurses" is no sum of their hours.
-        return read_table_question(question, "count", measure, table) if kind == "sum" else None
+        return read_table_question(question, "count", measure, table, comparisons) if kind == "sum" else None
     if kind in ("most", "least") and _names_other_column(question, column, table):
         return None
     is_inside = kind == "list" and _is_inside(question, column)
     # "Which members have a phone?"
-    is_filled = kind == "list" and column != table.columns[0] and bool(_WHICH.match(question.lower()))
-    if is_inside:
-        rows = [row for row in rows if row.value(column).lower() not in _EMPTY]
-    elif is_filled or kind not in ("count", "list"):
+    is_plural = kind == "list" and bool(_WHICH.match(question.lower()))
+    asks_for_rows = kind == "list" and not is_plural and bool(_ASKS_FOR_ROWS.match(question.lower()))
+    is_filled = is_inside or (column != table.columns[0] and (is_plural or asks_for_rows))
+    if is_filled:
+        rows = [row for row in rows if row.value(column).lower() not in EMPTY]
+    elif kind not in ("count", "list"):
         rows = [row for row in rows if row.value(column)]
     has_unit = of_cells and any(with_unit(column, row.value(column))[1].strip("0123456789.,") for row in rows)
     if not rows or has_unit or (_WHAT_IS_IN.match(question.lower()) and not is_inside):
         return None
-    condition = found.text or column * (is_inside or (is_filled and len(rows) < len(found.rows)))
-    more = [name for name in table.columns if asked.intersection(terms(name)).difference(terms(column))]
+    of_filled = column * (is_inside or (is_filled and len(rows) < len(found.rows)))
+    condition = " and ".join(filter(None, [found.text, of_filled]))
+    if asks_for_rows and (not condition or (len(rows) < 2 and found.by_name.issuperset(found.cells))):
+        return None  # all rows, or one that itself says who it is
+    # Conditions are shown where the rows differ.
+    named = {name for name in table.columns if asked.intersection(terms(name)).difference(terms(column))}
+    named -= {name for name in found.cells if not found.counts_rows}
+    named |= {name for name in found.cells if len({row.value(name) for row in rows}) > 1}
+    if asks_for_rows:
+        # The answer is in a column of names, or of dates and days.
+        asking_word = words(question)[0]
+        answering = {name for name in table.columns if _answers(asking_word, name, rows)}
+        if (asking_word == "when" and not answering) or (
+            asking_word == "who" and answering.isdisjoint({table.name_column, column, *named})
+        ):
+            return None
+        named |= answering
+    more = [name for name in table.columns if name in named]
     is_counted = kind == "count" and column not in found.cells and _names_counted(question, column)
     # A column of prices answers for the cheapest product better than one of the totals of orders.
     measures = [stem(name) for name in _measures(question, measure)]
     rank = next((i for i, name in enumerate(measures) if name in terms(column)), len(measures))
-    fit = (*_fit(asked, table), -rank)
+    # "How many products are there?" asks for the table with a row for each product.
+    fit = (*_fit(asked, table, kind == "count" and table.is_key(column)), -rank)
     return TableQuestion(kind, table, column, rows, readable(condition), more, fit, is_counted)
+
+
+def _answers(asking_word: str, column: str, rows: Sequence[NamedRow]) -> bool:
+    """Return whether a column has names of people or places, or times: what "who" or "when" asks for."""
+    if asking_word == "when":
+        return bool(column_dates(rows, column)) or not set(words(column)).isdisjoint(MEASURES["when"].split())
+    return asking_word == "who" and all(
+        cell.istitle() and not re.search(r"\d", cell) for cell in (row.value(column) for row in rows)
+    )
 
 
 def _compares_ages(asked: set[str], table: WholeTable) -> bool:
@@ -289,15 +319,16 @@ def _compares_ages(asked: set[str], table: WholeTable) -> bool:
     )
 
 
-def _fit(asked: set[str], table: WholeTable) -> tuple[int, ...]:
+def _fit(asked: set[str], table: WholeTable, counts_key: bool) -> tuple[int, ...]:
     """Return how well a table's names fit a question, to compare tables.
 
     What counts first is whether the question has all words of the sheet's or section's name: "how many parts"
     asks for the sheet "Parts" rather than for another one with the column "Part no.".
+    `counts_key`: whether the values that it counts are all different.
     """
     part = set(terms(table.part))
     texts = table.columns[0], table.topic, " ".join(table.columns)
-    return bool(part) and part <= asked, *(len(asked.intersection(terms(text))) for text in texts)
+    return bool(part) and part <= asked, counts_key, *(len(asked.intersection(terms(text))) for text in texts)
 
 
 def _read_stock_question(asked: set[str], found: RowConditions, table: WholeTable) -> TableQuestion | None:
@@ -307,7 +338,7 @@ def _read_stock_question(asked: set[str], found: RowConditions, table: WholeTabl
     numbers = [name for name in table.columns if name not in found.cells and column_numbers(found.rows, name)]
     if not others or not others <= set(terms(table.topic)) or not numbers:
         return None
-    fit = (*_fit(asked, table), 0)
+    fit = (*_fit(asked, table, False), 0)
     return TableQuestion("list", table, table.columns[0], found.rows, readable(found.text), numbers, fit)
 
 
@@ -390,7 +421,7 @@ def _names_other_column(question: str, column: str, table: WholeTable) -> bool:
     """Return whether a superlative is part of the name of another column: "What are the last names?"."""
     asked = set(map(stem, words(question)))
     return any(
-        name != column and not _SUPERLATIVES.keys().isdisjoint(words(name)) and asked.issuperset(terms(name))
+        name != column and not SUPERLATIVES.keys().isdisjoint(words(name)) and asked.issuperset(terms(name))
         for name in table.columns
     )
 
@@ -407,7 +438,7 @@ def _counts_cells(question: str, asked: set[str], table: WholeTable) -> bool:
         words(f"{table.topic} {table.columns}")
     ):
         return False
-    years = {year for name in table.columns for year in _YEAR.findall(name)}
+    years = {year for name in table.columns for year in YEAR.findall(name)}
     of_rows = re.finditer(
         r"\b(?:all|by|per) (?:the |our |its )?(?P<word>[^\W\d_]+)", f"{question} {table.part}".lower()
     )
@@ -433,9 +464,9 @@ def _is_of_counted(question: str, column: str) -> bool:
         not _counted_words(question)
         or _names_counted(question, column)
         or _is_inside(question, column)  # "the number of parts in stock"
-        or bool(_YEAR.search(column))
+        or bool(YEAR.search(column))
         or names <= _FOR_ROWS
-        or not names.isdisjoint(map(stem, _MEASURES["many"].split()))
+        or not names.isdisjoint(map(stem, MEASURES["many"].split()))
     )
 
 
@@ -448,9 +479,8 @@ def _asks_for_groups(question: str, table: WholeTable) -> bool:
 
 def _measures(question: str, measure: str) -> Iterator[str]:
     """Yield possible names of columns for the measure that the question compares."""
-    for word in (*words(question), measure):
-        yield from _MEASURES.get(word, "").split()
-    if measure and measure not in _MEASURES:
+    yield from measures_of([*words(question), measure])
+    if measure and measure not in MEASURES:
         yield measure
 
 
@@ -485,13 +515,13 @@ def _find_column(
     if measure == "when":
         comparable = [name for name in comparable if _is_of_times(name, first, rows)]
     measures = [stem(name) for name in _measures(question, measure)]
-    # The measures are in order of preference: "price" before "cost".
-    preferred = next((name for name in measures if any(name in terms(column) for column in comparable)), None)
-    measured = [name for name in comparable if preferred in terms(name)]
+    # The measures are in order of preference: "price" before "cost". "Since" is a stop word.
+    by_measure = ([name for name in comparable if word in map(stem, words(name))] for word in measures)
+    measured = next(filter(None, by_measure), [])
     if not measured and stem("price") in measures:
         measured = [name for name in comparable if _is_of_money(name, rows)]
     candidates = [name for name in measured if shared[name]] or measured
-    if not candidates and (measure not in _MEASURES or measure in _GENERAL):
+    if not candidates and (measure not in MEASURES or measure in _GENERAL):
         candidates = [name for name in comparable if shared[name]]
         if not candidates and not measures and {first}.issuperset(named):
             candidates = [name for name in comparable if column_numbers(rows, name)]
@@ -508,7 +538,7 @@ def _find_column(
 def _is_of_times(column: str, first: str, rows: Sequence[NamedRow]) -> bool:
     """Return whether a column has dates, years or numbers of versions, of which 1.10 is later than 1.9."""
     numbers = column_numbers(rows, column).values()  # none of dates
-    return all(n == int(n) if column == first else _YEAR.fullmatch(str(n)) for n in numbers)
+    return all(n == int(n) if column == first else YEAR.fullmatch(str(n)) for n in numbers)
 
 
 def _is_of_money(column: str, rows: Sequence[NamedRow]) -> bool:

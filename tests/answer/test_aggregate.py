@@ -201,7 +201,15 @@ DOCUMENTS = {
         "cables.csv": "Cable,Length\nRed,1.125\nBlue,2.5\nBlack,3\n",
     },
     "staff": {
-        "staff.csv": "Member,Last name,Phone,Start date\nAda,Roil,5551,2021-03-01\nBo,Lund,,2022-04-01\n"
+        "seats.csv": "Van,Seats left\nRed,0\nBlue,3\n",
+        "staff.csv": "Member,Last name,Phone,Start date\nAda,Roil,5551,2021-03-01\nBo,Lund,,2022-04-01\n",
+    },
+    "club": {
+        "club.csv": "Member,Plot,Since,Rent (£),Phone,Paid,Remote,Coach,Born\n"
+        "Ada Moss,A1,2015,42,5551,yes,no,Jo Marsh,1953-04-02\n"
+        "Ben Okoro,A2,2019,60,,no,yes,Jo Marsh,1980-02-01\n"
+        "Cara Lund,B1,2024,90,5553,yes,yes,Ann Lee,1958-02-09\n",
+        "orders.csv": "Order,Member,Pieces\n1,Ada Moss,3\n2,Ada Moss,5\n3,Cara Lund,1\n",
     },
     "people": {
         "staff.csv": "Name,Age,Start date,Team\nAda,29,2021-05-03,IT\nBo,57,2003-01-15,Sales\n"
@@ -319,7 +327,13 @@ def test_it_is_worked_out_over_all_rows_and_each_is_cited(
         "what happens if an invoice is open?",
         "how many invoices are open but not of Clean & Co?",  # other rows than those with the cell
         "what is the total amount without Harbour Paper?",
-        "which courses have over 8 weeks?",
+        "which courses have over 8 pupils?",
+        "which courses are under 8 weeks or over 200 euros?",
+        "which invoices do not cost more than £100?",
+        "who pays less than 5 km?",
+        "who pays invoices over £500?",
+        "what happens after 1 March?",
+        "which invoices are between £5 and May?",
         "what is the invoice number of Nordic Desks?",
         "list the events and whether they are indoors",
         "list the events on 12 May",
@@ -406,6 +420,7 @@ def test_rows_are_named_in_words_and_of_many_columns_what_was_asked_is_shown(tmp
         ("gaps", "what is the total budget?", "“budget” adds up to 160 over the 2 rows of budget.md"),
         ("gaps", "what is the total cost in the garden?", None),  # also of the row below?
         ("staff", "which members have a phone?", "The one row of staff.csv with phone:\n- Roil: member Ada"),
+        ("staff", "which vans have seats left?", "The one row of seats.csv with seats left:\n- Blue"),
         ("staff", "what are the last names?", None),  # not the latest date
         ("staff", "who has the last start date?", "latest “start date”: Lund"),
         # a record may be longer than a chunk, and its cells may have several lines
@@ -528,6 +543,47 @@ def test_rows_are_named_in_words_and_of_many_columns_what_was_asked_is_shown(tmp
         ("forms", "which tool was built first", "earliest “built”: Mill"),
         # the numbers of orders are not added up
         ("orders", "what is the total of all orders", "“total” adds up to £12 over"),
+        # a comparison is a condition on the column of its unit, its measure, or the words beside it
+        ("shop", "which courses last longer than 5 weeks?", "with weeks longer than 5 weeks:\n- Pottery"),
+        ("shop", "what courses cost at most 120 euros", "2 rows of prices.md (Courses) with fee at most 120"),
+        ("shop", "how many invoices are over £240.50", "2 of the 4 rows of invoices.csv have amount over"),
+        (
+            "shop",
+            "total amount of invoices between 1 and 20 February",
+            "adds up to £1,986.00 over the 2 rows",
+        ),
+        ("shop", "latest invoice before March 2024", "latest “date”: INV-103"),
+        ("shop", "which invoices came after 5 pm", None),
+        ("people", "who is over 30", "with age over 30:\n- Bo: age 57, start date 2003-01-15"),
+        ("people", "who started before 2019", "with start date before 2019:\n- Bo"),
+        ("people", "who retired before 2019", None),
+        (
+            "people",
+            "which people have a start date since 2019",
+            "2 rows of staff.csv with start date since 2019",
+        ),
+        ("club", "which members pay 60 pounds or more", "\n- Ben Okoro: rent £60\n- Cara Lund: rent £90"),
+        (
+            "club",
+            "who has a phone and a rent over 50",
+            "one row of club.csv with rent over 50 and phone:\n- Cara",
+        ),
+        # "who" asks for rows, and "no" for empty cells or those that say so
+        (
+            "club",
+            "who has paid?",
+            "The 2 rows of club.csv with paid yes:\n- Ada Moss: coach Jo Marsh\n- Cara",
+        ),
+        ("club", "who works remotely", "with remote yes:\n- Ben Okoro: coach Jo Marsh\n- Cara"),
+        ("club", "who has no phone?", "The one row of club.csv with no phone:\n- Ben Okoro"),
+        ("club", "who has not paid", "with paid no:\n- Ben Okoro"),
+        ("club", "who has no dog", None),
+        ("club", "who is the coach of Ada Moss", None),  # a row says it
+        ("club", "when was Ada Moss born", None),
+        ("club", "who has the newest plot", "highest “since”: Cara Lund: plot B1, since 2024"),
+        # rows are counted by a column
+        ("club", "which coach has two members", "with coach two members:\n- Ada Moss: coach Jo Marsh\n- Ben"),
+        ("club", "how many members are there", "There are 3 rows in club.csv"),
         # a cell may be spelt like a part of a column's name
         ("tickets", "how many open tickets are there", "2 of the 7 rows"),
     ],
