@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import logging
 import time
+from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -50,8 +52,9 @@ PROGRESS_SECONDS = 1.0
 MOST_PROBLEMS = 1000
 # In characters, of what is stored about a document or one of its files.
 _LONGEST_PROBLEM = 2000
-# A job reads so many documents in one turn. Then the jobs of other people have their turn.
-DOCUMENTS_PER_TURN = 50
+# A job reads so many documents in one turn, and so many bytes, or one larger document. Then the jobs of other
+# people have their turn. Embedding 1 MB of plain text takes a minute or two.
+DOCUMENTS_PER_TURN, BYTES_PER_TURN = 50, 1_000_000
 _CANCELLED = "the job was cancelled"
 OPEN_STATES = (JobState.QUEUED, JobState.RUNNING)
 
@@ -169,7 +172,7 @@ def _list_documents(db: Session, collection_id: str) -> Sequence[Document]:
 def documents_being_indexed(db: Session, collection_id: str) -> set[str]:
     """Return the ids of the documents that a job is reading now."""
     jobs = select(Job).where(Job.collection_id == collection_id, Job.state == JobState.RUNNING)
-    return {name for job in db.scalars(jobs) for name in _remaining_documents(job)[:DOCUMENTS_PER_TURN]}
+    return {name for job in db.scalars(jobs) for name in _plan_turn(db, job)[0]}
 
 
 def _start_next_job(engine: Engine, folder: CollectionFolder, person: str | None) -> str | None:
@@ -253,6 +256,19 @@ def _remaining_documents(job: Job) -> list[str]:
     return list(job.details.get("left", job.details["documents"]))
 
 
+def _plan_turn(db: Session, job: Job) -> tuple[list[str], float]:
+    """Return the ids of the smallest documents left, for a job's next turn, and how many turns are left."""
+    remaining = _remaining_documents(job)
+    sizes = dict.fromkeys(remaining, 0)
+    query = select(Document.id, Document.size).where(Document.id.in_(remaining))
+    sizes |= {name: size for name, size in db.execute(query)}
+    smallest = sorted(remaining, key=sizes.__getitem__)[:DOCUMENTS_PER_TURN]
+    totals = list(accumulate(sizes[name] for name in smallest))
+    count = max(1, bisect_right(totals, BYTES_PER_TURN))
+    turns_left = sum(sizes.values()) / max(1, sum(sizes[name] for name in smallest[:count]))
+    return smallest[:count], max(1.0, turns_left)
+
+
 class _JobTurn:
     """One turn of a job: indexes some of its documents and records their results."""
 
@@ -295,12 +311,11 @@ class _JobTurn:
                 return  # deleted a moment ago
             rows = _list_documents(db, collection.id)
             hidden = set(collection.hidden)
+            this_turn, self._turns_left = _plan_turn(db, job)
         is_rebuild = job.kind == "rebuild"
-        remaining = _remaining_documents(job)
-        this_turn, later_turns = set(remaining[:DOCUMENTS_PER_TURN]), remaining[DOCUMENTS_PER_TURN:]
+        later_turns = [name for name in _remaining_documents(job) if name not in this_turn]
         documents = rows if is_rebuild else [row for row in rows if row.id in this_turn]
         self._done_before = job.details.get("done", 0)
-        self._turns_left = len(remaining) / len(this_turn) if this_turn else 1.0
         self._remove_unlisted(rows, hidden)
         report = self._index(documents, is_rebuild=is_rebuild) if documents else IndexReport()
         self._remove_replaced(documents)

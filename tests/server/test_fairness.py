@@ -159,7 +159,8 @@ def test_many_files_of_one_upload_are_indexed_in_turns(serve: Serve, monkeypatch
         bob = add_user(client, "bob", other=Role.WRITER)
         texts = {f"{number}.md": f"# {number}\n\nThe ferry {number} leaves at 7:45.\n" for number in range(8)}
         bad = ("bad.pdf", "no.pdf")
-        files = [("files", (name, text)) for name, text in (texts | dict.fromkeys(bad, "x")).items()]
+        no_pdf = dict.fromkeys(bad, "x" * len(texts["0.md"]))
+        files = [("files", (name, text)) for name, text in (texts | no_pdf).items()]
         job = ada.post("/api/v1/collections/shared/documents", files=files).json()["job"]["id"]
         bob.post("/api/v1/collections/other/documents", files=[("files", ("bob.md", "The quay."))])
         with pytest.raises(OperationalError):
@@ -177,6 +178,26 @@ def test_many_files_of_one_upload_are_indexed_in_turns(serve: Serve, monkeypatch
     assert states == dict.fromkeys(texts, ("indexed", 1)) | dict.fromkeys(bad, ("failed", None))
     assert sorted(map(len, turns)) == [1, 1, 3, 3, 3, 3]
     assert turns[1] == ["bob.md"] and turns[2] == turns[3]
+
+
+def test_small_files_of_an_upload_are_done_before_a_large_one(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(indexing, "BYTES_PER_TURN", 100)
+    turns, build = list[list[str]](), Index.build
+
+    def note_turn(documents: list[SourceFile], *args: Any, **given: Any) -> IndexReport:
+        turns.append([document.source for document in documents])
+        return build(documents, *args, **given)
+
+    monkeypatch.setattr(Index, "build", note_turn)
+    with serve() as client:
+        client.post("/api/v1/collections", json={"name": "tides"})
+        upload(client, {"log.md": FERRY * 20, "first.md": "The quay.", "second.md": "The pier."})
+        work(client)
+        [job] = client_items(client, f"{URL}/jobs")
+    assert [sorted(turn) for turn in turns] == [["first.md", "second.md"], ["log.md"]]
+    assert job["state"] == "done"
 
 
 def test_the_workers_index_different_collections_side_by_side(
