@@ -224,6 +224,10 @@ class _ChunkSizer:
         """Return whether a span of text fits in a chunk."""
         return end - start <= self.size and self.tokens(start, end) <= self._token_room(start, start)
 
+    def share_that_fits(self, start: int, end: int) -> float:
+        """Return about how much of a span that is too long fits in a chunk, from 0 to 1."""
+        return self._token_room(start, start) / max(1, self.tokens(start, end))
+
     def _token_room(self, start: int, new_start: int) -> int:
         """Return the number of tokens that remain for a chunk's text below its headings and column names."""
         section = self.text.section_at(new_start)
@@ -244,11 +248,10 @@ def _split_units(sizer: _ChunkSizer, record: Record) -> Iterator[_Unit]:
                 boundary = _HEADING
             else:
                 boundary = _PARAGRAPH if text.count("\n", previous_end, start) > 1 else _SENTENCE
-            parts = list(_cut_to_fit(sizer, start, end))
-            # A cut at the end of a line does no harm.
-            is_cut = any("\n" not in text[cut : cut + 2] for _, cut in parts[:-1])
-            sizer.oversized += not is_item and is_cut
-            for part_start, part_end in parts:
+            is_cut = False
+            for part_start, part_end in _cut_to_fit(sizer, start, end):
+                # A cut at the end of a line does no harm.
+                is_cut |= part_end < end and "\n" not in text[part_end : part_end + 2]
                 # A gap as long as a chunk fills it. All tokens of megabytes of "!!!" take gigabytes.
                 before = tokens + sizer.tokens(previous_end, min(part_start, previous_end + sizer.size))
                 tokens = before + sizer.tokens(part_start, part_end)
@@ -257,6 +260,7 @@ def _split_units(sizer: _ChunkSizer, record: Record) -> Iterator[_Unit]:
                 )
                 yield _Unit(part_start, part_end, boundary, before, tokens, keeps_with_next)
                 previous_end, boundary = part_end, _INSIDE
+            sizer.oversized += not is_item and is_cut
 
 
 def _cut_to_fit(sizer: _ChunkSizer, start: int, end: int) -> Iterator[tuple[int, int]]:
@@ -265,7 +269,7 @@ def _cut_to_fit(sizer: _ChunkSizer, start: int, end: int) -> Iterator[tuple[int,
     while not sizer.fits(start, end):
         cut = min(end, start + sizer.size)
         while cut > start + 1 and not sizer.fits(start, cut):
-            cut = start + (cut - start) * 9 // 10
+            cut = start + max(1, int((cut - start) * min(0.9, sizer.share_that_fits(start, cut))))
         for marks in ("\n", ";:—；：", ",)，、）", " \t"):
             last_mark = max(text.rfind(mark, start + (cut - start) // 2, cut) for mark in marks)
             if last_mark > 0:

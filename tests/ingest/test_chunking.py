@@ -199,6 +199,13 @@ def test_signs_between_two_sentences_are_not_counted_all_at_once():
     assert max(counted) <= 1000
 
 
+def test_a_long_text_of_many_tokens_is_counted_a_few_times():
+    counted = []
+    limit = TextLimit(256, lambda text: counted.append(len(text)) or len(text))
+    [*chunks] = split(source_of("{a}" * 10_000), limit=limit)
+    assert len(chunks) < 200 and sum(counted) < 12 * 30_000
+
+
 def test_a_document_of_headings_alone_has_full_chunks(read_file):
     source = read_file("headings.md", "# a\n" * 2000)
     chunks = list(split(source, size=800, overlap=100))
