@@ -12,6 +12,7 @@ from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -29,6 +30,8 @@ CHUNK_METADATA = frozenset(
 # name of megabytes, and every chunk, note and citation repeats the name.
 LONGEST_NAME = 1000
 _LONGEST_TITLE = 120
+# An index is opened with the notes on all its sources, and a letter may have attachments by the thousand.
+_MOST_NOTES, _LONGEST_NOTE = 50, 2_000
 _DEEPEST_SECTION = 3
 
 
@@ -306,8 +309,13 @@ class TextBuilder:
 
     def build(self, source: str, content_hash: str) -> SourceText:
         """Build the source text from what was collected."""
-        repeated = Counter(self.notes).items()
-        notes = [note if count == 1 else f"{note} ({count:,} times)" for note, count in repeated]
+        repeated = Counter(note[:_LONGEST_NOTE] for note in self.notes)
+        notes = [
+            note if count == 1 else f"{note} ({count:,} times)"
+            for note, count in islice(repeated.items(), _MOST_NOTES)
+        ]
+        if len(repeated) > _MOST_NOTES:
+            notes.append(f"{len(repeated) - _MOST_NOTES:,} more notes were left out")
         if count := self.hidden_words:
             one, many = "word that the document hides was", "words that the document hides were"
             notes.append(f"{count:,} {one if count == 1 else many} left out")
