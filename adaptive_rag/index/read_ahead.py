@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 
 from adaptive_rag.index.plan import Work
@@ -15,12 +15,16 @@ from adaptive_rag.ingest import Failure, SourceText
 # large files, as few as possible are in memory.
 _MOST_AHEAD = 16
 _LARGE = 4_000_000
+_SECONDS_PER_REPORT = 1.0
 
 
 @contextmanager
-def reading_ahead(work: Sequence[Work]) -> Iterator[Iterator[tuple[Work, SourceText | Failure]]]:
+def reading_ahead(
+    work: Sequence[Work], report: Callable[[str], None] = lambda _: None
+) -> Iterator[Iterator[tuple[Work, SourceText | Failure]]]:
     """Start reading, and return an iterator over the sources in order, each with its text or its failure.
 
+    While it waits for a source, it calls `report` with its name every second, which may raise an exception.
     Leaving the `with` block cancels the reading.
     """
     waiting: deque[tuple[Work, Future[SourceText | Failure]]] = deque()
@@ -36,6 +40,8 @@ def reading_ahead(work: Sequence[Work]) -> Iterator[Iterator[tuple[Work, SourceT
             while waiting:
                 item, future = waiting.popleft()
                 submit()
+                while not wait([future], _SECONDS_PER_REPORT).done:
+                    report(item.source)
                 yield item, future.result()
 
         submit()

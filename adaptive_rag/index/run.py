@@ -81,14 +81,18 @@ class IndexingRun:
         If `cluster` is given, its workers read and embed.
         """
         settings, committed = self.manifest.settings, self.manifest.committed
+        meter = Meter(sum(item.size for item in plan.work), self._progress)
+
+        def report(source: str) -> None:
+            meter.report(self._report.chunks, source)
+
         with (
-            reading_ahead(() if cluster else plan.work) as texts,
+            reading_ahead(() if cluster else plan.work, report) as texts,
             closing(EmbeddingCache(self._location.path)) as cache,
         ):
             passed = None if self._embeddings == settings.embeddings else self._embeddings
             model = load_model_of(self._location.uri, settings.embeddings, passed)
             self._vectorizer = Vectorizer(model, settings, cache)
-            meter = Meter(sum(item.size for item in plan.work), self._progress)
             try:
                 self.drop_removed(plan)
                 results: Generator[Result | pa.Table, None, None]

@@ -365,7 +365,8 @@ class _JobTurn:
             if job is None or job.is_cancelled:
                 raise Cancelled
             job.done = self._done_before + progress.done
-            job.total = self._done_before + round(progress.total * self._turns_left)
+            if progress.total:  # else it waits for the first file
+                job.total = self._done_before + round(progress.total * self._turns_left)
             db.commit()
 
     def _record_results(

@@ -15,6 +15,7 @@ from sqlalchemy import event, select
 from sqlalchemy.orm import Session
 
 from adaptive_rag.index import Index, IndexReport, Progress
+from adaptive_rag.index.plan import Work
 from adaptive_rag.ingest import Failure, SourceFile
 from adaptive_rag.ingest.documents import Note
 from adaptive_rag.server import folders, indexing, workers
@@ -106,11 +107,13 @@ def test_a_job_is_cancelled_before_and_while_it_runs(
     first = upload(client, {"ferry.md": FERRY}).json()["job"]
     assert client.post(f"{URL}/jobs/{first['id']}/cancel").json()["is_cancelled"]
     second = upload(client, {"tides.md": TIDE}).json()["job"]
+    monkeypatch.setattr(indexing, "PROGRESS_SECONDS", 0)
     seen = []
 
     def cancel_it(run: Any, progress: Progress) -> None:
-        seen.append(progress)
-        client.post(f"{URL}/jobs/{second['id']}/cancel")
+        if progress.done:  # not while it waits for the file
+            seen.append(progress)
+            client.post(f"{URL}/jobs/{second['id']}/cancel")
         real(run, progress)
 
     real = indexing._JobTurn._report_progress
@@ -120,6 +123,22 @@ def test_a_job_is_cancelled_before_and_while_it_runs(
     assert [job_of(client, job["id"])["state"] for job in (first, second)] == ["cancelled", "cancelled"]
     states = [row["state"] for row in client.get(f"{URL}/documents").json()["items"]]
     assert states == ["failed", "indexed"]  # what was complete when the second was cancelled stays
+
+
+def test_a_job_is_cancelled_while_it_reads_a_long_file(
+    client: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job = upload(client, {"ferry.md": FERRY}).json()["job"]
+    stopped = list[bool]()
+
+    def read(item: Work, stop: Event) -> Failure:
+        change(client, job["id"], is_cancelled=True)
+        stopped.append(stop.wait(20))
+        return Failure(item.source, "was not read")
+
+    monkeypatch.setattr(Work, "read", read)
+    work(client)
+    assert (stopped, job_of(client, job["id"])["state"]) == ([True], "cancelled")
 
 
 def test_a_collection_that_is_deleted_while_its_job_runs_is_no_fault(
