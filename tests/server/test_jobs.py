@@ -348,6 +348,14 @@ def test_a_job_is_looked_at_once_for_all_who_follow_it_and_one_follows_so_many(c
     wait_for(lambda: client.get(stream).status_code == 200, "the streams are closed", 10)
 
 
+def test_a_list_of_jobs_leaves_out_their_problems_which_may_have_megabytes(client: TestClient) -> None:
+    job = upload(client, {"bad.pdf": "no PDF"}).json()["job"]
+    work(client)
+    assert [problem["document"] for problem in job_of(client, job["id"])["problems"]] == ["bad.pdf"]
+    [listed] = client.get(f"{URL}/jobs").json()["items"]
+    assert listed == {**job_of(client, job["id"]), "problems": []}
+
+
 def test_jobs_are_listed_newest_first(client: TestClient) -> None:
     for name in ("a.md", "b.md"):
         upload(client, {name: FERRY})

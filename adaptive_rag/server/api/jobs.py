@@ -42,7 +42,9 @@ class JobShown(Form):
     state: JobState
     done: int = Field(description="Passages written.")
     total: int | None = Field(description="Passages to write; null until it is known.")
-    problems: list[ProblemShown] = Field(description="Documents that could not be read, or only in part.")
+    problems: list[ProblemShown] = Field(
+        [], description="Documents that could not be read, or only in part; empty in lists."
+    )
     error: str | None = Field(description="Why the whole job failed.")
     is_cancelled: bool = Field(description="Whether somebody cancelled it; it ends soon after.")
     attempts: int = Field(
@@ -51,6 +53,10 @@ class JobShown(Form):
     created: datetime
     started: datetime | None
     ended: datetime | None
+
+
+# The problems of one job may have megabytes.
+_LISTED = [name for name in JobShown.model_fields if name != "problems"]
 
 
 def _find_job(call: ReadCall, job: RowId) -> Job:
@@ -72,10 +78,14 @@ def add_job(call: CollectionCall, kind: str, documents: Sequence[str] = ()) -> J
 @router.get("")
 def list_jobs(call: ReadCall, window: WindowQuery, state: JobState | None = None) -> Page[JobShown]:
     """List the jobs of a collection, the newest first."""
-    query = select(Job).where(Job.collection_id == call.collection.id)
+    query = select(*(getattr(Job, name) for name in _LISTED)).where(Job.collection_id == call.collection.id)
     if state is not None:
         query = query.where(Job.state == state)
-    return fetch_page(call.db, query.order_by(Job.created.desc(), Job.id), window, JobShown.model_validate)
+
+    def show(*values: Any) -> JobShown:
+        return JobShown(**dict(zip(_LISTED, values, strict=True)))
+
+    return fetch_page(call.db, query.order_by(Job.created.desc(), Job.id), window, show)
 
 
 @router.get("/{job}")
