@@ -55,6 +55,8 @@ _LONGEST_PROBLEM = 2000
 # A job reads so many documents in one turn, and so many bytes, or one larger document. Then the jobs of other
 # people have their turn. Embedding 1 MB of plain text takes a minute or two.
 DOCUMENTS_PER_TURN, BYTES_PER_TURN = 50, 1_000_000
+# A person may have jobs by the thousand, each with the ids of a thousand documents.
+_JOBS_PER_LOOK = 100
 _CANCELLED = "the job was cancelled"
 OPEN_STATES = (JobState.QUEUED, JobState.RUNNING)
 
@@ -184,7 +186,8 @@ def _start_next_job(engine: Engine, folder: CollectionFolder, person: str | None
     of_person = (Job.collection_id == folder.path.name, Job.asked_by.is_not_distinct_from(person))
     with Session(engine) as db:
         waiting = select(Job).where(*of_person, Job.state.in_(OPEN_STATES))
-        for job in db.scalars(waiting.order_by(Job.started.is_(None), Job.created, Job.id)).all():
+        in_order = waiting.order_by(Job.started.is_(None), Job.created, Job.id)
+        for job in db.scalars(in_order.limit(_JOBS_PER_LOOK)).all():
             if job.is_cancelled:
                 _end_early(db, folder, job, JobState.CANCELLED, _CANCELLED)
             elif job.attempts >= MOST_ATTEMPTS:

@@ -285,6 +285,25 @@ def test_a_document_that_another_job_will_read_waits_for_it(client: TestClient) 
     assert (row["state"], row["problem"]) == ("indexed", None)
 
 
+def test_of_many_jobs_of_a_person_few_are_loaded_to_find_the_next(client: TestClient) -> None:
+    engine = client.app.state.services.engine
+    with Session(engine) as db:
+        [row] = db.scalars(select(Collection))
+        details: dict[str, Any] = {"documents": []}
+        db.add_all(Job(collection_id=row.id, kind="index", details=details) for _ in range(300))
+        db.commit()
+        folder = folders.folder_of(client.app.state.services.settings.data, row.id)
+    loaded = list[Job]()
+
+    def note(job: Job, _: Any) -> None:
+        loaded.append(job)
+
+    event.listen(Job, "load", note)
+    assert indexing._start_next_job(engine, folder, None)
+    event.remove(Job, "load", note)
+    assert len(loaded) == 100
+
+
 def test_a_worker_that_is_stopped_hands_its_job_back(client: TestClient) -> None:
     job = upload(client, {"ferry.md": FERRY}).json()["job"]
     services = client.app.state.services
