@@ -96,10 +96,16 @@ def _are_compared(columns: Sequence[str]) -> bool:
 
 
 def _cells_named(cells: Sequence[Cell], question: str) -> list[Cell]:
-    """Return the cells that a question asks for by the names of their columns."""
+    """Return the cells that a question asks for by the names of their columns.
+
+    "The main pool" does not ask for the column "pool" of a row in which it is "main".
+    """
     question_terms = terms(question)
     shared_terms = {
-        cell: shared for cell in cells if (shared := {*question_terms}.intersection(terms(cell[0])))
+        cell: shared
+        for cell in cells
+        if (shared := {*question_terms}.intersection(terms(cell[0])))
+        and not _is_told(cell[1], question_terms)
     }
     # "The D300 Pro" does not ask for the column "D300"; "the D300 or the D300 Pro" asks for both.
     return [
@@ -108,6 +114,12 @@ def _cells_named(cells: Sequence[Cell], question: str) -> list[Cell]:
         if not any(shared < other for other in shared_terms.values())
         or any(question_terms.count(term) > 1 for term in shared)
     ]
+
+
+def _is_told(value: str, question_terms: Sequence[str]) -> bool:
+    """Return whether a question contains a cell's value."""
+    value_terms = terms(value)
+    return bool(value_terms) and set(value_terms) <= {*question_terms}
 
 
 def with_unit(name: str, value: str) -> tuple[str, str]:

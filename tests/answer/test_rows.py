@@ -35,6 +35,7 @@ MODELS = (("Property", "Weight"), ("D300", "12.8 kg"), ("D300 Pro", "15.6 kg"))
         ((("grade", "3"), ("job", "Kiln")), "What does grade 3 do?", "Grade 3: job Kiln"),
         ((("year", "2021"), ("visits", "64")), "How many visits?", "2021: visits 64"),
         ((("tool", "Drill"), ("fee (pounds)", "30")), "What is the fee?", "Drill: fee 30 pounds"),
+        ((("day", "Mon"), ("pool", "Main"), ("°C", "26")), "main pool, warm?", "Mon: pool Main, °C 26"),
         (
             (("", "Rent"), ("amount", "£900"), ("when", "1 May 2024 to 30 April 2025")),
             "when is the rent £900",
