@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from itertools import takewhile
 
 from adaptive_rag.answer.claims import NEAR, CitedSentences, Token, contains_form, number_unit, retells
-from adaptive_rag.answer.word_lists import MONTHS, UNITS, WEEKDAYS
+from adaptive_rag.answer.word_lists import MONTHS, UNITS, WEEKDAYS, mean_the_same
 
 # A name is misplaced where another name's sentence has this many more of the words that the claim says about
 # it. One word more may be chance (the train half of `benchmarks.grounding`).
@@ -98,7 +98,8 @@ def _common_start(one: Sequence[Token], other: Sequence[Token]) -> int:
 
 def _is_same_kind_of_word(one: Token, other: Token) -> bool:
     """Return whether two different words are both names, or both other words."""
-    return other.is_statement and _is_name(one) == _is_name(other) and not contains_form([other.key], one.key)
+    is_other = not contains_form([other.key], one.key) and not mean_the_same(one.word, other.word)
+    return other.is_statement and _is_name(one) == _is_name(other) and is_other
 
 
 def _is_name(token: Token) -> bool:
@@ -190,7 +191,9 @@ def _find_rival(claim: Sequence[Token], index: int, kinds: Sequence[str], eviden
     other_names = {t.key for t, k in zip(claim, kinds, strict=True) if kind == k == "name"}
     no_rivals = {token.key for token in claim}
     if kind == "name":
-        no_rivals = no_rivals.union(*(statement.keys for statement in own_statements))
+        # "Present: Ann Lee, Bo Cox" says nothing about either.
+        told = (s.keys for s, cover in zip(own_statements, covers, strict=True) if cover)
+        no_rivals = no_rivals.union(*told)
     for statement in evidence.statements:
         cover = context & statement.keys
         needed = MORE_WORDS if kind == "name" and not statement.is_cell else 1
@@ -209,7 +212,7 @@ def _find_rival(claim: Sequence[Token], index: int, kinds: Sequence[str], eviden
 
 
 def _kind(tokens: Sequence[Token], index: int, names: Collection[str]) -> str:
-    """Return "name", "month", "weekday", "time", "year", a unit or "number"; "" for any other word."""
+    """Return "name", "month", "weekday", "time", "year", "date", a unit or "number"; "" for any other word."""
     token = tokens[index]
     if not token.is_number:
         if token.is_capitalised and token.word in MONTHS:
@@ -222,11 +225,13 @@ def _kind(tokens: Sequence[Token], index: int, names: Collection[str]) -> str:
         return "time"
     if len(token.raw) == 4 and token.raw.isdigit() and "1700" <= token.raw < "2100":
         return "year"
+    if any(t.is_month for t in (*tokens[max(0, index - 1) : index], *tokens[index + 1 : index + 2])):
+        return "date"
     return number_unit(tokens, index) or "number"
 
 
 def _is_same_kind(one: str, other: str) -> bool:
     """Return whether two kinds match; a number without a unit matches any unit, as in a table."""
-    if {one, other} & {"name", "time", "year", "month", "weekday"}:
+    if {one, other} & {"name", "date", "time", "year", "month", "weekday"}:
         return one == other
     return bool(one and other) and (one == other or "number" in (one, other))

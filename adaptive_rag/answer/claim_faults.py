@@ -20,6 +20,8 @@ _NO_SCOPE = {("at", "all"), ("at", "most"), ("the", "most")}
 _ANTONYM_WORDS = {word for pair in ANTONYMS for words in pair for word in words}
 # Words after "only" that begin a condition
 _CONDITIONS = {"if", "when", "after", "where", "once", "until"}
+# Words after "only" that say how little something is: "tested only a few"; not "Only a judge may decide"
+_DEGREES = {"a", "an", "half", "part"}
 # Prefixes that turn a word into its opposite: "unlikely", "illegal".
 NEGATING = ("un", "il", "in", "im", "ir", "non", "dis")
 
@@ -116,13 +118,11 @@ def _opposite(claim: Sequence[Token], sentences: Sequence[list[Token]]) -> str:
     claim_words, sentence_words = _asserted_words(claim), [_asserted_words(s) for s in sentences]
     all_words = set().union(*sentence_words)
     for one, other in ANTONYMS:
-        if (
-            claim_words.keys() & one
-            and not claim_words.keys() & other
-            and _have_same_neighbours(claim_words, sentence_words, one, other)
-            and not _have_same_neighbours(claim_words, sentence_words, one, one)
-        ):
-            return _describe_opposite(claim_words.keys() & one, all_words & other)
+        for word in claim_words.keys() & one if not claim_words.keys() & other else ():
+            if _has_neighbours(claim_words[word], sentence_words, other) and not _has_neighbours(
+                claim_words[word], sentence_words, one
+            ):
+                return _describe_opposite({word}, all_words & other)
     for word in claim_words.keys() | all_words:
         for pair in ({word, prefix + word} for prefix in NEGATING if len(word) > 3):
             in_claim, in_sentences = pair & claim_words.keys(), pair & all_words
@@ -135,15 +135,11 @@ def _describe_opposite(in_claim: Collection[str], in_sentences: Collection[str])
     return f"it says {min(in_claim)!r} where the passages say {min(in_sentences)!r}"
 
 
-def _have_same_neighbours(
-    claim_words: dict[str, set[str]],
-    sentence_words: Sequence[dict[str, set[str]]],
-    one: Collection[str],
-    other: Collection[str],
+def _has_neighbours(
+    neighbours: set[str], sentence_words: Sequence[dict[str, set[str]]], others: Collection[str]
 ) -> bool:
-    """Return whether a sentence has a word of `other` beside the same words as the claim has one of `one`."""
-    neighbours = set().union(*(claim_words[word] for word in claim_words.keys() & one))
-    return any(neighbours & words[word] for words in sentence_words for word in words.keys() & other)
+    """Return whether a sentence has one of the other words beside the same words."""
+    return any(neighbours & words[word] for words in sentence_words for word in words.keys() & others)
 
 
 def _other_scope(claim: Sequence[Token], sentences: Sequence[list[Token]]) -> str:
@@ -166,7 +162,7 @@ def _is_emphasis(claim: Sequence[Token], index: int) -> bool:
     if word in ("before", "after"):
         return not following or following[0].word in ("that", "this")
     if word == "only":
-        return any(t.is_number or t.word in _CONDITIONS for t in following)
+        return any(t.is_number or t.word in _CONDITIONS | (_DEGREES if index else set()) for t in following)
     if word != "most":
         return False
     numbers = [float(t.key) for t in claim if t.is_number and t.key.replace(".", "", 1).isdigit()]

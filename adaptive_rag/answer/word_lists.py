@@ -34,3 +34,8 @@ HEDGES, RECKONING = _read_set("hedges"), _read_set("reckoning")
 MONTHS, WEEKDAYS = _read_set("months"), _read_set("weekdays")
 REPORTING = frozenset(map(stem, _read_set("reporting") | ASKING_WORDS))
 BEFORE_A_PREDICATE, AFTER_A_VERB = _read_set("before_a_predicate"), _read_set("after_a_verb")
+
+
+def mean_the_same(one: str, other: str) -> bool:
+    """Return whether two words are on the same side of a pair of opposites: "rose" and "increased"."""
+    return any(one in words and other in words for words, _ in ANTONYMS)
