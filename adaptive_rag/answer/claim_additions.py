@@ -74,6 +74,11 @@ def foreign_numbers(claim: Sequence[Token], evidence: CitedSentences) -> str:
     places = [(s, i) for s in evidence.sentences for i, token in enumerate(s) if token.is_number]
     known = {sentence[i].key for sentence, i in places}
     sizes = {number_size(sentence, i) for sentence, i in places} - {None}
+    numbers = {token.key for token in claim if token.is_number}
+    asked = {token.key for token in evidence.asked if token.is_number}
+    stated = numbers & known | asked
+    multiplies = any(token.word in ("each", "every", "per", "times") for token in claim)
+    stated |= {number for number in numbers - known if _is_derived(number, stated, (), multiplies)}
     for index, token in enumerate(claim):
         if not token.is_number or evidence.is_from_user(claim, index) or _counts_own_items(claim, index):
             continue
@@ -85,7 +90,7 @@ def foreign_numbers(claim: Sequence[Token], evidence: CitedSentences) -> str:
             near = (
                 {t.key for s in evidence.covering(claim) for t in s if t.is_number} if calculates else set()
             )
-            if not _is_derived(token.key, {t.key for t in claim if t.is_number} & known, near):
+            if not _is_derived(token.key, stated, near, multiplies):
                 return f"the passages do not hold the number {token.key}"
             continue
         own_places = [(sentence, i) for sentence, i in places if sentence[i].key == token.key]
@@ -109,17 +114,19 @@ def _counts_own_items(claim: Sequence[Token], index: int) -> bool:
     return token.key == "2" and any(t.word in ASKING_WORDS or t.key in REPORTING for t in following)
 
 
-def _is_derived(number: str, claim_numbers: Collection[str], near: Collection[str]) -> bool:
+def _is_derived(number: str, claim_numbers: Collection[str], near: Collection[str], multiplies: bool) -> bool:
     """Return whether a number follows from two others: "23 days, from 4 to 26 July", "15 pounds less".
 
-    It may be the sum or the difference of two other numbers of its claim, or a percentage ("23.40 pounds, 40
-    percent less than 39"), or the sum or the difference of two numbers of `near`: those of the sentences that
-    the claim rests on, if it calculates.
+    It may be the sum or the difference of two other numbers of its claim or the question, their product if
+    the claim multiplies ("15 for each of the 50"), or a percentage ("23.40 pounds, 40 percent less than 39"),
+    or the sum or the difference of two numbers of `near`: those of the sentences that the claim rests on, if
+    it calculates.
     """
     results = [result for a, b in combinations(_values(near), 2) for result in (a + b, abs(a - b))]
     for a, b in combinations(_values(claim_numbers), 2):
         share = a * b / 100
         results += [a + b, abs(a - b), abs(a - b) + 1, share, a - share, b - share]
+        results += [a * b] if multiplies else []
     # rounded to a hundredth
     return any(abs(value - result) < 0.006 for value in _values([number]) for result in results)
 

@@ -11,6 +11,8 @@ from adaptive_rag.answer.word_lists import MONTHS, UNITS, WEEKDAYS, mean_the_sam
 # A name is misplaced where another name's sentence has this many more of the words that the claim says about
 # it. One word more may be chance (the train half of `benchmarks.grounding`).
 MORE_WORDS = 2
+# Words that begin a time, which may move: "until the day before the tour" may come first or last.
+_BEFORE_A_TIME = {"after", "before", "during", "since", "until", "within"}
 # Number of words on either side of a word that are compared.
 COMPARED = 20
 
@@ -80,14 +82,16 @@ def _is_at_same_end(
 ) -> bool:
     """Return whether a claim's first or last word is in the position of a sentence's word.
 
-    At least two words beside it must match, and the clause must be the same: the table cell "Coil frozen"
-    does not match "Let it defrost".
+    At least two words beside it must match, and they must be in the same clause: "Jobs: the council agreed"
+    does not match "Quintero: the council agreed".
     """
     if index not in (0, len(words) - 1) or matches < 2:
         return False
     step = 1 if index == 0 else -1
-    gap = abs(words[index + step].clause - words[index].clause)
-    return gap == abs(sentence[place + step].clause - sentence[place].clause)
+    return (
+        words[index + step].clause == words[index].clause
+        and sentence[place + step].clause == sentence[place].clause
+    )
 
 
 def _common_start(one: Sequence[Token], other: Sequence[Token]) -> int:
@@ -127,7 +131,10 @@ def other_roles(claim: Sequence[Token], sentences: Sequence[list[Token]]) -> str
         clause = [
             (i, token.key)
             for i, token in enumerate(claim)
-            if token.clause == pivot.clause and token.is_statement and token.word in forms
+            if token.clause == pivot.clause
+            and token.is_statement
+            and token.word in forms
+            and not _BEFORE_A_TIME & {t.word for t in claim[max(0, i - 3) : i] if t.clause == token.clause}
         ]
         left = [key for i, key in clause if i < index and key in after - before]
         right = [key for i, key in clause if i > index and key in before - after]
@@ -189,30 +196,28 @@ def _find_rival(claim: Sequence[Token], index: int, kinds: Sequence[str], eviden
     all_covered = set().union(*covers)
     # Statements with another name of the claim are about that name, and are skipped.
     other_names = {t.key for t, k in zip(claim, kinds, strict=True) if kind == k == "name"}
-    no_rivals = {token.key for token in claim}
-    if kind == "name":
-        # "Present: Ann Lee, Bo Cox" says nothing about either.
-        told = (s.keys for s, cover in zip(own_statements, covers, strict=True) if cover)
-        no_rivals = no_rivals.union(*told)
+    claim_keys = {token.key for token in claim}
+    no_rivals = set[str]().union(*(s.keys for s in own_statements)) if kind == "name" else set[str]()
     for statement in evidence.statements:
         cover = context & statement.keys
         needed = MORE_WORDS if kind == "name" and not statement.is_cell else 1
-        if (
-            (own_keys | other_names) & statement.keys
-            or len(cover - all_covered) < needed
-            or max(covers, key=len) - cover
+        if (own_keys | other_names) & statement.keys or len(cover - all_covered) < needed + 2 * len(
+            max(covers, key=len) - cover
         ):
             continue
         for place, rival in enumerate(statement.tokens):
-            if rival.key not in no_rivals and _is_same_kind(
-                kind, _kind(statement.tokens, place, evidence.names)
+            if (
+                rival.key not in claim_keys
+                # All are named by "Present: Ann Lee, Bo Cox", but each speaks for themselves.
+                and (rival.key not in no_rivals or rival.key in statement.speaker)
+                and _is_same_kind(kind, _kind(statement.tokens, place, evidence.names))
             ):
                 return rival.raw
     return ""
 
 
 def _kind(tokens: Sequence[Token], index: int, names: Collection[str]) -> str:
-    """Return "name", "month", "weekday", "time", "year", "date", a unit or "number"; "" for any other word."""
+    """Return "name", "month", "weekday", "time", "year", "date", "number" or a unit; "" for other words."""
     token = tokens[index]
     if not token.is_number:
         if token.is_capitalised and token.word in MONTHS:

@@ -8,7 +8,15 @@ from collections.abc import Callable, Collection, Sequence
 from adaptive_rag.answer.claim_additions import foreign_numbers, foreign_words
 from adaptive_rag.answer.claim_exchanges import exchanged_words, other_roles, put_elsewhere
 from adaptive_rag.answer.claims import NEAR, CitedSentences, Token, read_tokens, retells
-from adaptive_rag.answer.word_lists import ANTONYMS, HARMLESS, HEDGES, INDIRECT_DENIALS, SCOPES
+from adaptive_rag.answer.word_lists import (
+    ANTONYMS,
+    HARMLESS,
+    HEDGES,
+    INDIRECT_DENIALS,
+    OBLIGATIONS,
+    OPTIONS,
+    SCOPES,
+)
 
 # Remarks about what the user said themselves need no passage: ", which you say you are not".
 _ABOUT_USER = re.compile(
@@ -102,12 +110,12 @@ def _other_polarity(
     return _opposite(claim, sentences)
 
 
-def _asserted_words(tokens: Sequence[Token]) -> dict[str, set[str]]:
+def _asserted_words(tokens: Sequence[Token], before: int = 1) -> dict[str, set[str]]:
     """Return the words of a sentence that are not denied, in lower case, with their neighbours' keys."""
     denied = {key for reach in _denials(tokens).values() for key in reach}
     words = [t for t in tokens if t.is_content or t.word in _ANTONYM_WORDS]
     return {
-        token.word: {t.key for t in [*words[max(0, i - 1) : i], *words[i + 1 : i + 2]]}
+        token.word: {t.key for t in [*words[max(0, i - before) : i], *words[i + 1 : i + 2]]}
         for i, token in enumerate(words)
         if token.key not in denied
     }
@@ -116,11 +124,13 @@ def _asserted_words(tokens: Sequence[Token]) -> dict[str, set[str]]:
 def _opposite(claim: Sequence[Token], sentences: Sequence[list[Token]]) -> str:
     """Describe a word of a claim whose opposite the sentences have: "before" for "after", "unsafe"."""
     claim_words, sentence_words = _asserted_words(claim), [_asserted_words(s) for s in sentences]
+    # "1,010 euros in the first year, 1,120 in the second": the neighbours of "second" reach back to "year".
+    wide_words = [_asserted_words(s, before=NEAR) for s in sentences]
     all_words = set().union(*sentence_words)
     for one, other in ANTONYMS:
         for word in claim_words.keys() & one if not claim_words.keys() & other else ():
             if _has_neighbours(claim_words[word], sentence_words, other) and not _has_neighbours(
-                claim_words[word], sentence_words, one
+                claim_words[word], wide_words, one
             ):
                 return _describe_opposite({word}, all_words & other)
     for word in claim_words.keys() | all_words:
@@ -148,6 +158,8 @@ def _other_scope(claim: Sequence[Token], sentences: Sequence[list[Token]]) -> st
     for i, token in enumerate(claim):
         if (i and (claim[i - 1].word, token.key) in _NO_SCOPE) or _is_emphasis(claim, i):
             continue
+        if token.word in OBLIGATIONS and not sentence_words & OPTIONS:
+            continue  # "You must tell the shift lead" for "Tell the shift lead"
         for scope_words, sufficient in SCOPES:
             if token.word in scope_words and not sentence_words & sufficient:
                 return f"the passages do not say {token.word!r}"

@@ -30,6 +30,7 @@ INDIRECT_DENIALS = frozenset(map(stem, _read_set("indirect_denials")))
 HARMLESS = frozenset(map(stem, _read_set("harmless")))
 ANTONYMS = [pair for one, other in _read_pairs("antonyms") for pair in ((one, other), (other, one))]
 SCOPES = [(words, words | sufficient) for words, sufficient in _read_pairs("scopes")]
+OBLIGATIONS, OPTIONS = _read_set("obligations"), _read_set("options")
 HEDGES, RECKONING = _read_set("hedges"), _read_set("reckoning")
 MONTHS, WEEKDAYS = _read_set("months"), _read_set("weekdays")
 REPORTING = frozenset(map(stem, _read_set("reporting") | ASKING_WORDS))
