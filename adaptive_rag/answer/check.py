@@ -84,7 +84,8 @@ class ShownPassages:
             # "£79.90.": a claim of only numbers is left to the check of numbers.
             return 0.5 * cosine + 0.5 * bool(terms(claim.text))
         passage_words = {t for number in numbers for t in terms(plain(self.documents[number - 1]["text"]))}
-        claim_words |= {number for number in terms(claim.text) if number.isdigit()}
+        # A number that the passages contain counts too; a wrong one is left to the check of numbers.
+        claim_words |= passage_words & {term for term in terms(claim.text) if term.isdigit()}
         contained = sum(contains_form(passage_words, word) for word in claim_words)
         return 0.5 * cosine + 0.5 * contained / len(claim_words)
 

@@ -220,7 +220,7 @@ HOMES = "How many homes does it protect?"
     [
         (HOMES, "1,162 homes", "1,162 homes [1]"),
         (HOMES, "**1,162 homes**", "**1,162 homes** [1]"),
-        (HOMES, "The wall protects 1,162 homes [2].", "The wall protects 1,162 homes [2]. [1]"),
+        (HOMES, "The wall protects 1,162 homes [2].", "The wall protects 1,162 homes [2] [1]."),
         (HOMES, "1,163 homes", NOTHING),
         (HOMES, "[1]", SILENT),
         (HOMES, "Hello! How can I help you?", NOTHING),
