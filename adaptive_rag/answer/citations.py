@@ -23,7 +23,7 @@ from adaptive_rag.text.words import terms
 _RANGE = re.compile(r"(\d+)\s*[–—-]\s*\^?(\d+)|(\d+)")
 _HEADING = re.compile(r"#+ .*|\*\*[^*]+\*\*:?$")
 _NOT_A_CLAIM = re.compile(
-    r"\W*$|.*\?[\"'”’*]*$|(?:in (?:summary|conclusion|short)|overall)\W*$"
+    r"\W*$|.*\?[\"'”’*]*$|(?:in (?:summary|conclusion|short)|overall|sure|certainly|of course)\W*$"
     # the final sentence that the prompt for opinions asks for
     r"|(?:the )?(?:disagreement|dispute|debate) (?:turns on|comes down to|rests on)\b",
     re.IGNORECASE,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from itertools import takewhile
 
+from adaptive_rag.answer.claim_additions import counts_own_items
 from adaptive_rag.answer.claims import NEAR, CitedSentences, Token, contains_form, number_unit, retells
 from adaptive_rag.answer.word_lists import MONTHS, UNITS, WEEKDAYS, mean_the_same
 
@@ -172,6 +173,8 @@ def put_elsewhere(claim: Sequence[Token], evidence: CitedSentences) -> str:
     kinds = [_kind(claim, index, evidence.names) for index in range(len(claim))]
     for index, (token, kind) in enumerate(zip(claim, kinds, strict=True)):
         if not kind or token.key not in evidence.stated or evidence.is_from_user(claim, index):
+            continue
+        if counts_own_items(claim, index):
             continue
         if kind == "name" and index and kinds[index - 1] == kind:
             continue  # the second word of a name, such as "Ellery" in "Ruth Ellery"

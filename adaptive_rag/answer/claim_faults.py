@@ -16,6 +16,7 @@ from adaptive_rag.answer.word_lists import (
     OBLIGATIONS,
     OPTIONS,
     SCOPES,
+    UNITS,
 )
 
 # Remarks about what the user said themselves need no passage: ", which you say you are not".
@@ -168,15 +169,17 @@ def _other_scope(claim: Sequence[Token], sentences: Sequence[list[Token]]) -> st
 
 
 def _is_emphasis(claim: Sequence[Token], index: int) -> bool:
-    """Return whether a scope word needs no support: "only 12 pounds", "it grew most", "most, 12 of 18"."""
+    """Return whether a scope word needs no support: "only 12 pounds", "it grew most", "every year"."""
     word = claim[index].word
     following = [t for t in claim[index + 1 : index + 2] if t.clause == claim[index].clause]
     if word in ("before", "after"):
         return not following or following[0].word in ("that", "this")
     if word == "only":
         return any(t.is_number or t.word in _CONDITIONS | (_DEGREES if index else set()) for t in following)
-    if word != "most":
-        return False
+    if word == "every":
+        return any(t.key in UNITS for t in following)
+    if word != "most" or any(t.word.endswith("ly") for t in following):
+        return word == "most"
     numbers = [float(t.key) for t in claim if t.is_number and t.key.replace(".", "", 1).isdigit()]
     return not following or any(b < 2 * a < 2 * b for a in numbers for b in numbers)
 
