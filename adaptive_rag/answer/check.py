@@ -84,6 +84,8 @@ class ShownPassages:
             # "£79.90.": a claim of only numbers is left to the check of numbers.
             return 0.5 * cosine + 0.5 * bool(terms(claim.text))
         passage_words = {t for number in numbers for t in terms(plain(self.documents[number - 1]["text"]))}
+        # A number that the passages contain counts too; a wrong one is left to the check of numbers.
+        claim_words |= passage_words & {term for term in terms(claim.text) if term.isdigit()}
         contained = sum(contains_form(passage_words, word) for word in claim_words)
         return 0.5 * cosine + 0.5 * contained / len(claim_words)
 
@@ -241,9 +243,13 @@ def _find_markers(claims: Sequence[Claim], vectors: Vectors, shown: ShownPassage
     numbers: dict[int, int] = {}
     for index, (claim, vector) in enumerate(zip(claims, vectors, strict=True)):
         if shown.can_compare(claim) and shown.fault(claim, vector, claim.markers):
-            nearest = max(shown.numbers, key=lambda n: shown.strength(claim, vector, (n,)))
+            strengths = {n: shown.strength(claim, vector, (n,)) for n in shown.numbers}
+            nearest = max(strengths, key=lambda n: strengths[n])
+            cited = max((strengths[n] for n in claim.markers), default=0.0)
             for number in shown.numbers:
-                if not shown.fault(claim, vector, (number,), supported=None if number == nearest else False):
+                if strengths[number] >= cited and not shown.fault(
+                    claim, vector, (number,), supported=None if number == nearest else False
+                ):
                     numbers[index] = number
                     break
     return numbers

@@ -23,7 +23,7 @@ from adaptive_rag.text.words import terms
 _RANGE = re.compile(r"(\d+)\s*[–—-]\s*\^?(\d+)|(\d+)")
 _HEADING = re.compile(r"#+ .*|\*\*[^*]+\*\*:?$")
 _NOT_A_CLAIM = re.compile(
-    r"\W*$|.*\?[\"'”’*]*$|(?:in (?:summary|conclusion|short)|overall)\W*$"
+    r"\W*$|.*\?[\"'”’*]*$|(?:in (?:summary|conclusion|short)|overall|sure|certainly|of course)\W*$"
     # the final sentence that the prompt for opinions asks for
     r"|(?:the )?(?:disagreement|dispute|debate) (?:turns on|comes down to|rests on)\b",
     re.IGNORECASE,
@@ -110,16 +110,19 @@ def read_markers(answer: str, documents: int) -> MarkedAnswer:
     bare, marks, unknown = _without_markers(answer.strip(), documents)
     spans = _split_sentences(bare)
     markers_of: list[list[int]] = [[] for _ in spans]
+    places = [_marker_place(bare, start, end) for start, end in spans]
     for mark in marks:
         if spans:
-            markers = markers_of[_owner(mark.offset, bare, spans)]
+            owner = _owner(mark.offset, bare, spans)
+            markers = markers_of[owner]
             markers += [number for number in mark.numbers if number not in markers]
+            places[owner] = mark.offset if mark.text else places[owner]
     claims, lead_ins, others, absences = list[Claim](), list[Claim](), list[Claim](), 0
     opens_with_absence = False
-    for (start, end), markers in zip(spans, markers_of, strict=True):
+    for (start, end), markers, place in zip(spans, markers_of, places, strict=True):
         sentence = _LINE_START.sub("", " ".join(bare[start:end].split()))
-        place = _marker_place(bare, start, end)
-        place += sum(len(mark.text) for mark in marks if mark.offset < place)
+        # Another marker is inserted beside those that the sentence has.
+        place += sum(len(m.text) for m in marks if m.offset < place or (markers and m.offset == place))
         claim = Claim(sentence, tuple(markers), place)
         straight = sentence.replace("’", "'")
         if _ABSENCE.search(straight) or (not markers and _VAGUE_ABSENCE.search(straight)):

@@ -18,6 +18,9 @@ from adaptive_rag.answer.claims import (
 from adaptive_rag.answer.word_lists import AFTER_A_VERB, BEFORE_A_PREDICATE, RECKONING, REPORTING, UNITS
 from adaptive_rag.text.words import ASKING_WORDS
 
+# Maximum number of words of a heading at the beginning of a claim
+LONGEST_HEADING = 4
+
 
 def foreign_words(claim: Sequence[Token], evidence: CitedSentences) -> str:
     """Describe the names and things in a claim that occur in no passage.
@@ -33,9 +36,13 @@ def foreign_words(claim: Sequence[Token], evidence: CitedSentences) -> str:
     stated = sum(token.is_statement for token in claim)
     is_mostly_known = stated - len(foreign) >= stated * MOSTLY
     summarises = is_mostly_known and not retells(claim, evidence.covering(claim))
+    # "Lost batches: two were excluded" begins with the draft's own heading.
+    heading = next((i for i, token in enumerate(claim) if i and token.is_first), 0)
     added = list[str]()
     for i in sorted(foreign):
         token = claim[i]
+        if i < heading <= LONGEST_HEADING and (i == 0 or not token.is_capitalised):
+            continue
         if token.is_capitalised and token.word.rstrip("s") in initials:
             continue
         is_unit = token.key in UNITS
@@ -74,8 +81,14 @@ def foreign_numbers(claim: Sequence[Token], evidence: CitedSentences) -> str:
     places = [(s, i) for s in evidence.sentences for i, token in enumerate(s) if token.is_number]
     known = {sentence[i].key for sentence, i in places}
     sizes = {number_size(sentence, i) for sentence, i in places} - {None}
+    numbers = {token.key for token in claim if token.is_number}
+    asked = {token.key for token in evidence.asked if token.is_number}
+    whole = {"100"} if any(token.key == "percent" for token in claim) else set()
+    stated = numbers & known | asked | whole
+    multiplies = any(token.word in ("each", "every", "per", "times") for token in claim)
+    stated |= {number for number in numbers - known if _is_derived(number, stated, (), multiplies)}
     for index, token in enumerate(claim):
-        if not token.is_number or evidence.is_from_user(claim, index) or _counts_own_items(claim, index):
+        if not token.is_number or evidence.is_from_user(claim, index) or counts_own_items(claim, index):
             continue
         size = number_size(claim, index)
         if token.key not in known | evidence.known:
@@ -85,7 +98,7 @@ def foreign_numbers(claim: Sequence[Token], evidence: CitedSentences) -> str:
             near = (
                 {t.key for s in evidence.covering(claim) for t in s if t.is_number} if calculates else set()
             )
-            if not _is_derived(token.key, {t.key for t in claim if t.is_number} & known, near):
+            if not _is_derived(token.key, stated, near, multiplies):
                 return f"the passages do not hold the number {token.key}"
             continue
         own_places = [(sentence, i) for sentence, i in places if sentence[i].key == token.key]
@@ -98,7 +111,7 @@ def foreign_numbers(claim: Sequence[Token], evidence: CitedSentences) -> str:
     return ""
 
 
-def _counts_own_items(claim: Sequence[Token], index: int) -> bool:
+def counts_own_items(claim: Sequence[Token], index: int) -> bool:
     """Return whether a number counts what the draft itself lists: "The two offices ...", "in two ways"."""
     token = claim[index]
     if token.word not in ("two", "three", "four"):
@@ -106,20 +119,24 @@ def _counts_own_items(claim: Sequence[Token], index: int) -> bool:
     if index == 0 or (index <= 2 and claim[index - 1].word in ("the", "these", "those", "both")):
         return True
     following = claim[index + 1 : index + 2]
-    return token.key == "2" and any(t.word in ASKING_WORDS or t.key in REPORTING for t in following)
+    return token.key == "2" and any(
+        t.word in ASKING_WORDS or t.key in REPORTING - UNITS.keys() for t in following
+    )
 
 
-def _is_derived(number: str, claim_numbers: Collection[str], near: Collection[str]) -> bool:
+def _is_derived(number: str, claim_numbers: Collection[str], near: Collection[str], multiplies: bool) -> bool:
     """Return whether a number follows from two others: "23 days, from 4 to 26 July", "15 pounds less".
 
-    It may be the sum or the difference of two other numbers of its claim, or a percentage ("23.40 pounds, 40
-    percent less than 39"), or the sum or the difference of two numbers of `near`: those of the sentences that
-    the claim rests on, if it calculates.
+    It may be the sum or the difference of two other numbers of its claim or the question, their product if
+    the claim multiplies ("15 for each of the 50"), or a percentage ("23.40 pounds, 40 percent less than 39"),
+    or the sum or the difference of two numbers of `near`: those of the sentences that the claim rests on, if
+    it calculates.
     """
     results = [result for a, b in combinations(_values(near), 2) for result in (a + b, abs(a - b))]
     for a, b in combinations(_values(claim_numbers), 2):
         share = a * b / 100
         results += [a + b, abs(a - b), abs(a - b) + 1, share, a - share, b - share]
+        results += [a * b] if multiplies else []
     # rounded to a hundredth
     return any(abs(value - result) < 0.006 for value in _values([number]) for result in results)
 

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from itertools import takewhile
 
+from adaptive_rag.answer.claim_additions import counts_own_items
 from adaptive_rag.answer.claims import NEAR, CitedSentences, Token, contains_form, number_unit, retells
-from adaptive_rag.answer.word_lists import MONTHS, UNITS, WEEKDAYS
+from adaptive_rag.answer.word_lists import MONTHS, UNITS, WEEKDAYS, mean_the_same
 
 # A name is misplaced where another name's sentence has this many more of the words that the claim says about
 # it. One word more may be chance (the train half of `benchmarks.grounding`).
 MORE_WORDS = 2
+# Words that begin a time, which may move: "until the day before the tour" may come first or last.
+_BEFORE_A_TIME = {"after", "before", "during", "since", "until", "within"}
 # Number of words on either side of a word that are compared.
 COMPARED = 20
 
@@ -80,14 +83,16 @@ def _is_at_same_end(
 ) -> bool:
     """Return whether a claim's first or last word is in the position of a sentence's word.
 
-    At least two words beside it must match, and the clause must be the same: the table cell "Coil frozen"
-    does not match "Let it defrost".
+    At least two words beside it must match, and they must be in the same clause: "Jobs: the council agreed"
+    does not match "Quintero: the council agreed".
     """
     if index not in (0, len(words) - 1) or matches < 2:
         return False
     step = 1 if index == 0 else -1
-    gap = abs(words[index + step].clause - words[index].clause)
-    return gap == abs(sentence[place + step].clause - sentence[place].clause)
+    return (
+        words[index + step].clause == words[index].clause
+        and sentence[place + step].clause == sentence[place].clause
+    )
 
 
 def _common_start(one: Sequence[Token], other: Sequence[Token]) -> int:
@@ -98,7 +103,8 @@ def _common_start(one: Sequence[Token], other: Sequence[Token]) -> int:
 
 def _is_same_kind_of_word(one: Token, other: Token) -> bool:
     """Return whether two different words are both names, or both other words."""
-    return other.is_statement and _is_name(one) == _is_name(other) and not contains_form([other.key], one.key)
+    is_other = not contains_form([other.key], one.key) and not mean_the_same(one.word, other.word)
+    return other.is_statement and _is_name(one) == _is_name(other) and is_other
 
 
 def _is_name(token: Token) -> bool:
@@ -126,7 +132,10 @@ def other_roles(claim: Sequence[Token], sentences: Sequence[list[Token]]) -> str
         clause = [
             (i, token.key)
             for i, token in enumerate(claim)
-            if token.clause == pivot.clause and token.is_statement and token.word in forms
+            if token.clause == pivot.clause
+            and token.is_statement
+            and token.word in forms
+            and not _BEFORE_A_TIME & {t.word for t in claim[max(0, i - 3) : i] if t.clause == token.clause}
         ]
         left = [key for i, key in clause if i < index and key in after - before]
         right = [key for i, key in clause if i > index and key in before - after]
@@ -165,6 +174,8 @@ def put_elsewhere(claim: Sequence[Token], evidence: CitedSentences) -> str:
     for index, (token, kind) in enumerate(zip(claim, kinds, strict=True)):
         if not kind or token.key not in evidence.stated or evidence.is_from_user(claim, index):
             continue
+        if counts_own_items(claim, index):
+            continue
         if kind == "name" and index and kinds[index - 1] == kind:
             continue  # the second word of a name, such as "Ellery" in "Ruth Ellery"
         if rival := _find_rival(claim, index, kinds, evidence):
@@ -188,28 +199,28 @@ def _find_rival(claim: Sequence[Token], index: int, kinds: Sequence[str], eviden
     all_covered = set().union(*covers)
     # Statements with another name of the claim are about that name, and are skipped.
     other_names = {t.key for t, k in zip(claim, kinds, strict=True) if kind == k == "name"}
-    no_rivals = {token.key for token in claim}
-    if kind == "name":
-        no_rivals = no_rivals.union(*(statement.keys for statement in own_statements))
+    claim_keys = {token.key for token in claim}
+    no_rivals = set[str]().union(*(s.keys for s in own_statements)) if kind == "name" else set[str]()
     for statement in evidence.statements:
         cover = context & statement.keys
         needed = MORE_WORDS if kind == "name" and not statement.is_cell else 1
-        if (
-            (own_keys | other_names) & statement.keys
-            or len(cover - all_covered) < needed
-            or max(covers, key=len) - cover
+        if (own_keys | other_names) & statement.keys or len(cover - all_covered) < needed + 2 * len(
+            max(covers, key=len) - cover
         ):
             continue
         for place, rival in enumerate(statement.tokens):
-            if rival.key not in no_rivals and _is_same_kind(
-                kind, _kind(statement.tokens, place, evidence.names)
+            if (
+                rival.key not in claim_keys
+                # All are named by "Present: Ann Lee, Bo Cox", but each speaks for themselves.
+                and (rival.key not in no_rivals or rival.key in statement.speaker)
+                and _is_same_kind(kind, _kind(statement.tokens, place, evidence.names))
             ):
                 return rival.raw
     return ""
 
 
 def _kind(tokens: Sequence[Token], index: int, names: Collection[str]) -> str:
-    """Return "name", "month", "weekday", "time", "year", a unit or "number"; "" for any other word."""
+    """Return "name", "month", "weekday", "time", "year", "date", "number" or a unit; "" for other words."""
     token = tokens[index]
     if not token.is_number:
         if token.is_capitalised and token.word in MONTHS:
@@ -222,11 +233,13 @@ def _kind(tokens: Sequence[Token], index: int, names: Collection[str]) -> str:
         return "time"
     if len(token.raw) == 4 and token.raw.isdigit() and "1700" <= token.raw < "2100":
         return "year"
+    if any(t.is_month for t in (*tokens[max(0, index - 1) : index], *tokens[index + 1 : index + 2])):
+        return "date"
     return number_unit(tokens, index) or "number"
 
 
 def _is_same_kind(one: str, other: str) -> bool:
     """Return whether two kinds match; a number without a unit matches any unit, as in a table."""
-    if {one, other} & {"name", "time", "year", "month", "weekday"}:
+    if {one, other} & {"name", "date", "time", "year", "month", "weekday"}:
         return one == other
     return bool(one and other) and (one == other or "number" in (one, other))

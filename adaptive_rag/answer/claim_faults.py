@@ -8,7 +8,16 @@ from collections.abc import Callable, Collection, Sequence
 from adaptive_rag.answer.claim_additions import foreign_numbers, foreign_words
 from adaptive_rag.answer.claim_exchanges import exchanged_words, other_roles, put_elsewhere
 from adaptive_rag.answer.claims import NEAR, CitedSentences, Token, read_tokens, retells
-from adaptive_rag.answer.word_lists import ANTONYMS, HARMLESS, HEDGES, INDIRECT_DENIALS, SCOPES
+from adaptive_rag.answer.word_lists import (
+    ANTONYMS,
+    HARMLESS,
+    HEDGES,
+    INDIRECT_DENIALS,
+    OBLIGATIONS,
+    OPTIONS,
+    SCOPES,
+    UNITS,
+)
 
 # Remarks about what the user said themselves need no passage: ", which you say you are not".
 _ABOUT_USER = re.compile(
@@ -20,6 +29,8 @@ _NO_SCOPE = {("at", "all"), ("at", "most"), ("the", "most")}
 _ANTONYM_WORDS = {word for pair in ANTONYMS for words in pair for word in words}
 # Words after "only" that begin a condition
 _CONDITIONS = {"if", "when", "after", "where", "once", "until"}
+# Words after "only" that say how little something is: "tested only a few"; not "Only a judge may decide"
+_DEGREES = {"a", "an", "half", "part"}
 # Prefixes that turn a word into its opposite: "unlikely", "illegal".
 NEGATING = ("un", "il", "in", "im", "ir", "non", "dis")
 
@@ -100,12 +111,12 @@ def _other_polarity(
     return _opposite(claim, sentences)
 
 
-def _asserted_words(tokens: Sequence[Token]) -> dict[str, set[str]]:
+def _asserted_words(tokens: Sequence[Token], before: int = 1) -> dict[str, set[str]]:
     """Return the words of a sentence that are not denied, in lower case, with their neighbours' keys."""
     denied = {key for reach in _denials(tokens).values() for key in reach}
     words = [t for t in tokens if t.is_content or t.word in _ANTONYM_WORDS]
     return {
-        token.word: {t.key for t in [*words[max(0, i - 1) : i], *words[i + 1 : i + 2]]}
+        token.word: {t.key for t in [*words[max(0, i - before) : i], *words[i + 1 : i + 2]]}
         for i, token in enumerate(words)
         if token.key not in denied
     }
@@ -114,15 +125,15 @@ def _asserted_words(tokens: Sequence[Token]) -> dict[str, set[str]]:
 def _opposite(claim: Sequence[Token], sentences: Sequence[list[Token]]) -> str:
     """Describe a word of a claim whose opposite the sentences have: "before" for "after", "unsafe"."""
     claim_words, sentence_words = _asserted_words(claim), [_asserted_words(s) for s in sentences]
+    # "1,010 euros in the first year, 1,120 in the second": the neighbours of "second" reach back to "year".
+    wide_words = [_asserted_words(s, before=NEAR) for s in sentences]
     all_words = set().union(*sentence_words)
     for one, other in ANTONYMS:
-        if (
-            claim_words.keys() & one
-            and not claim_words.keys() & other
-            and _have_same_neighbours(claim_words, sentence_words, one, other)
-            and not _have_same_neighbours(claim_words, sentence_words, one, one)
-        ):
-            return _describe_opposite(claim_words.keys() & one, all_words & other)
+        for word in claim_words.keys() & one if not claim_words.keys() & other else ():
+            if _has_neighbours(claim_words[word], sentence_words, other) and not _has_neighbours(
+                claim_words[word], wide_words, one
+            ):
+                return _describe_opposite({word}, all_words & other)
     for word in claim_words.keys() | all_words:
         for pair in ({word, prefix + word} for prefix in NEGATING if len(word) > 3):
             in_claim, in_sentences = pair & claim_words.keys(), pair & all_words
@@ -135,15 +146,11 @@ def _describe_opposite(in_claim: Collection[str], in_sentences: Collection[str])
     return f"it says {min(in_claim)!r} where the passages say {min(in_sentences)!r}"
 
 
-def _have_same_neighbours(
-    claim_words: dict[str, set[str]],
-    sentence_words: Sequence[dict[str, set[str]]],
-    one: Collection[str],
-    other: Collection[str],
+def _has_neighbours(
+    neighbours: set[str], sentence_words: Sequence[dict[str, set[str]]], others: Collection[str]
 ) -> bool:
-    """Return whether a sentence has a word of `other` beside the same words as the claim has one of `one`."""
-    neighbours = set().union(*(claim_words[word] for word in claim_words.keys() & one))
-    return any(neighbours & words[word] for words in sentence_words for word in words.keys() & other)
+    """Return whether a sentence has one of the other words beside the same words."""
+    return any(neighbours & words[word] for words in sentence_words for word in words.keys() & others)
 
 
 def _other_scope(claim: Sequence[Token], sentences: Sequence[list[Token]]) -> str:
@@ -152,6 +159,8 @@ def _other_scope(claim: Sequence[Token], sentences: Sequence[list[Token]]) -> st
     for i, token in enumerate(claim):
         if (i and (claim[i - 1].word, token.key) in _NO_SCOPE) or _is_emphasis(claim, i):
             continue
+        if token.word in OBLIGATIONS and not sentence_words & OPTIONS:
+            continue  # "You must tell the shift lead" for "Tell the shift lead"
         for scope_words, sufficient in SCOPES:
             if token.word in scope_words and not sentence_words & sufficient:
                 return f"the passages do not say {token.word!r}"
@@ -160,15 +169,17 @@ def _other_scope(claim: Sequence[Token], sentences: Sequence[list[Token]]) -> st
 
 
 def _is_emphasis(claim: Sequence[Token], index: int) -> bool:
-    """Return whether a scope word needs no support: "only 12 pounds", "it grew most", "most, 12 of 18"."""
+    """Return whether a scope word needs no support: "only 12 pounds", "it grew most", "every year"."""
     word = claim[index].word
     following = [t for t in claim[index + 1 : index + 2] if t.clause == claim[index].clause]
     if word in ("before", "after"):
         return not following or following[0].word in ("that", "this")
     if word == "only":
-        return any(t.is_number or t.word in _CONDITIONS for t in following)
-    if word != "most":
-        return False
+        return any(t.is_number or t.word in _CONDITIONS | (_DEGREES if index else set()) for t in following)
+    if word == "every":
+        return any(t.key in UNITS for t in following)
+    if word != "most" or any(t.word.endswith("ly") for t in following):
+        return word == "most"
     numbers = [float(t.key) for t in claim if t.is_number and t.key.replace(".", "", 1).isdigit()]
     return not following or any(b < 2 * a < 2 * b for a in numbers for b in numbers)
 

@@ -176,6 +176,12 @@ class Statement:
         """Return the keys of the words and numbers."""
         return frozenset(token.key for token in self.tokens)
 
+    @cached_property
+    def speaker(self) -> set[str]:
+        """Return the keys of the words before the colon: "Lee: I object"."""
+        colon = next((i for i, token in enumerate(self.tokens) if i and token.is_first), 0)
+        return {token.key for token in self.tokens[:colon]}
+
 
 def read_statements(passage: Candidate, sentences: Sentences) -> Iterator[Statement]:
     """Yield the statements of a passage, in the plain text that the model read."""

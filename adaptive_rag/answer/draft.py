@@ -76,10 +76,16 @@ def ask_to_draft(
                 [style_prompt(strategy, prompts, style.instruction, style.sentences), *additions]
             ),
         },
-        check=lambda result: result.model_copy(update={"text": answer_text(result.text)}),
+        check=_check_draft,
         shortened=partial(
             ask_to_draft, asked, strategy, style, passages, budget=budget // 3, prompts=prompts
         ),
         role="answer",
         free_text=True,
     )
+
+
+def _check_draft(draft: DraftAnswer) -> DraftAnswer:
+    """Return a draft whose text can be an answer; without the id of its message if that had another text."""
+    text = answer_text(draft.text)
+    return draft if text == draft.text else DraftAnswer(text=text)

@@ -30,7 +30,13 @@ INDIRECT_DENIALS = frozenset(map(stem, _read_set("indirect_denials")))
 HARMLESS = frozenset(map(stem, _read_set("harmless")))
 ANTONYMS = [pair for one, other in _read_pairs("antonyms") for pair in ((one, other), (other, one))]
 SCOPES = [(words, words | sufficient) for words, sufficient in _read_pairs("scopes")]
+OBLIGATIONS, OPTIONS = _read_set("obligations"), _read_set("options")
 HEDGES, RECKONING = _read_set("hedges"), _read_set("reckoning")
 MONTHS, WEEKDAYS = _read_set("months"), _read_set("weekdays")
 REPORTING = frozenset(map(stem, _read_set("reporting") | ASKING_WORDS))
 BEFORE_A_PREDICATE, AFTER_A_VERB = _read_set("before_a_predicate"), _read_set("after_a_verb")
+
+
+def mean_the_same(one: str, other: str) -> bool:
+    """Return whether two words are on the same side of a pair of opposites: "rose" and "increased"."""
+    return any(one in words and other in words for words, _ in ANTONYMS)

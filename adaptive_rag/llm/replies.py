@@ -42,6 +42,8 @@ _EXCUSE = re.compile(
     r"i cannot|unfortunately, i|error\b|traceback|exception\b|none\W*$|null\W*$|n/?a\W*$)",
     re.I,
 )
+# '{"answer": ...', also as a block of code
+_WRAPPED = re.compile(r"\s*+(?:```(?:json)?\s*+)?+\{\s*+\"answer\"\s*+:", re.IGNORECASE)
 # '{"answer": ...', "[{'text': ...", "<html>", "<tool_call>"; not "[1] The wall ..." nor "<b> makes text bold"
 _FORM_OR_PAGE = re.compile(
     r"\s*+(?:\{\s*+(?:[\"'}]|\w+\s*+:)|\[\s*+[\"'{\]]|<(?:!doctype|html|head|body|\?xml|\|?tool|function))",
@@ -59,11 +61,14 @@ _SERVER_ERROR = re.compile(
 
 
 def answer_text(text: str) -> str:
-    """Return a text if it can be an answer.
+    """Return a text if it can be an answer; of the form {"answer": "..."}, the answer.
 
     Raises:
         ValueError: it has no words, or is a form, a web page or a server's error message.
     """
+    match json_values(text) if _WRAPPED.match(text) else []:
+        case [{"answer": str(answer), **others}] if not others:
+            text = answer
     if not re.search(r"[^\W\d_]", visible(text)):
         raise ValueError(f"expected an answer in sentences, got {text[:80]!r}")
     if _FORM_OR_PAGE.match(text):

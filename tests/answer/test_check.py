@@ -53,6 +53,21 @@ PASSAGE = (
     "Students pay 40 percent less. The European Union pays for the bridge. "
     "You qualify with a low income or with a large family. The house was sold in 1980."
 )
+PAY = (
+    "The pay is 1,010 euros in the first year, 1,120 euros in the second and 1,250 euros in the third. "
+    "You have 27 days a year. After five years you have three additional days. "
+    "Up to five unused days a year lapse on 31 March. "
+    "The bank finances 70 percent; the rest comes from reserves."
+)
+BEER = (
+    "A keg of 30 l costs 78.00 euros. You pay 15 euros for each missing keg, and 50 kegs are missing. "
+    "Isoamyl acetate rose from 18 to 26 degrees. A higher rate reduced the acid. "
+    "Until two days before the tour we refund the full price. Tell your shift lead before the shift begins. "
+    "I expect additional sales a year. Meier used a smaller range in May. Two batches were excluded. "
+    "Quintero: The works council does not oppose the line. Haddad is against the line.\n\n"
+    "Present: Leila Haddad, Gerda Stein.\n\n**Leila Haddad:** The line costs 960 euros.\n\n"
+    "**Gerda Stein:** Our returnable bottles are refilled up to 50 times."
+)
 TERMS = (
     "The fare is free for people over 65. The museum opens at 3 pm. The toilets are on the first floor. "
     "The museum pass costs £79.90. A seat costs 30 pounds a month. The museum shop opens at 6.30 am. "
@@ -95,7 +110,23 @@ RECORDS = "item: Brass hinge\nprice: 4.20\nstock: 120\n\nitem: Steel hinge\npric
         (PASSAGE, "Students pay 40 percent less: 18 euros instead of 30 euros.", ""),
         (PASSAGE, "The EU pays for the bridge.", ""),
         (PASSAGE, "40 percent.", ""),
+        (PAY, "You will earn 1,120 euros in the second year.", ""),
+        (PAY, "It rises to 1,250 euros in the third year.", ""),
+        (PAY, "You have 27 days a year plus three additional days after five years.", ""),
+        (BEER, "A 30-litre keg costs 78 euros.", ""),
+        (BEER, "You pay 750 euros: 15 euros for each of the 50 kegs.", ""),
+        (PAY, "The bank finances 70 percent and the remaining 30 percent come from reserves.", ""),
+        (BEER, "Isoamyl acetate increased from 18 to 26 degrees.", ""),
+        (BEER, "We refund the full price until two days before the tour.", ""),
+        (BEER, "You must tell your shift lead before the shift begins.", ""),
+        (BEER, "We expect additional sales every year.", ""),
+        (BEER, "Meier tested only a small range, most recently in May.", ""),
+        (BEER, "**Lost batches:** two batches were excluded.", ""),
+        (BEER, "**Jobs:** The works council does not oppose the line.", ""),
         # it says something else
+        (BEER, "Haddad supports the line.", "against"),
+        (BEER, "Leila Haddad says that returnable bottles are refilled up to 50 times.", "Stein"),
+        (BEER, "Isoamyl acetate rose, and a higher rate raised the acid.", "reduced"),
         (PASSAGE, "Thomas Piketty does not challenge the notion of the Kuznets curve.", "deny"),
         (PASSAGE, "The pump P230 costs 108.00 euros.", "P230"),
         (PASSAGE, "Members may borrow ten books for six days.", "day"),
@@ -220,7 +251,8 @@ HOMES = "How many homes does it protect?"
     [
         (HOMES, "1,162 homes", "1,162 homes [1]"),
         (HOMES, "**1,162 homes**", "**1,162 homes** [1]"),
-        (HOMES, "The wall protects 1,162 homes [2].", "The wall protects 1,162 homes [2]. [1]"),
+        (HOMES, "The wall protects 1,162 homes [2].", "The wall protects 1,162 homes [2] [1]."),
+        (HOMES, "Sure! It protects 1,162 homes [1].", "Sure! It protects 1,162 homes [1]."),
         (HOMES, "1,163 homes", NOTHING),
         (HOMES, "[1]", SILENT),
         (HOMES, "Hello! How can I help you?", NOTHING),

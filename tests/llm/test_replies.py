@@ -9,7 +9,7 @@ import pytest
 
 from adaptive_rag.llm.ask import ask
 from adaptive_rag.llm.receive import MAX_DEPTH
-from adaptive_rag.llm.replies import json_values
+from adaptive_rag.llm.replies import answer_text, json_values
 from adaptive_rag.nodes.contextualize import ask_to_contextualize
 from adaptive_rag.nodes.enhance import ask_to_enhance
 from adaptive_rag.testing import ScriptedChatModel
@@ -154,6 +154,11 @@ def test_the_score_of_a_single_passage_needs_no_list(written):
     model = ScriptedChatModel(script={"score": written})
     [reply] = ask([request_for("score", 1)], context(model), budget())
     assert (reply.result.scores, reply.calls) == ([7], 1)
+
+
+@pytest.mark.parametrize("form", ['{{"answer": "{}"}}', '```json\n{{"answer": "{}"}}\n```'])
+def test_an_answer_in_a_form_is_taken_out_of_it(form):
+    assert answer_text(form.format("The wall is old [1].")) == "The wall is old [1]."
 
 
 def test_an_empty_answer_is_asked_for_again():
