@@ -186,7 +186,7 @@ TEXTS: dict[str, str] = {
     "the words of a server error": "Internal Server Error",
     "a page": PAGE,
     "a tool call as text": '<tool_call>{"name": "search", "arguments": {}}</tool_call>',
-    "the answer as JSON": json.dumps({"answer": GOOD}),
+    "JSON of a form of its own": json.dumps({"result": {"text": GOOD}}),
     "a refusal": "I'm sorry, but I can't help with that.",
     "the pirates": "All systems were taken over by the pirates.",
     "questions alone": "What is a wall? Which wall?",

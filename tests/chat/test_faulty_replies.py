@@ -58,7 +58,7 @@ def test_a_faulty_reply_ends_in_time_and_is_never_the_answer(bench, fault, mode)
         ("sends a gzip bomb", "more than 1,114,112 bytes"),
         ("sends an encoding nobody asked for", "encoding 'zstd'"),
         ("sends 500 as a page", "HTTP 500"),
-        ("says the answer as JSON", "expected an answer as plain text"),
+        ("says JSON of a form of its own", "expected an answer as plain text"),
         ("says an error as text", "got an error"),
         ("says a list in lists", "expected an answer in sentences"),
         ("says thoughts alone", "the reply was empty"),
