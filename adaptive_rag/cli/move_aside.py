@@ -12,7 +12,7 @@ def move_aside(data: options.Data = None) -> None:
     Use it when the server does not start because its data folder and its database do not belong together,
     or to clear what an interruption left. Stop the server and its workers first.
     """
-    settings = options.settings_of_server(data)
+    settings = options.existing_server_settings(data)
     from adaptive_rag.server.database import use_database
     from adaptive_rag.server.pairing import collections_without_files
     from adaptive_rag.server.pairing import move_aside as move

@@ -238,7 +238,7 @@ def server_settings(**named: Any) -> ServerSettings:
     return read_server_settings(**{name: value for name, value in named.items() if value is not None})
 
 
-def settings_of_server(data: Path | None) -> ServerSettings:
+def existing_server_settings(data: Path | None) -> ServerSettings:
     """Read the settings of a web server that has been used; a mistyped folder must not become a new server.
 
     Raises:

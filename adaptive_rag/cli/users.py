@@ -71,7 +71,7 @@ def add(
 @reporting_errors
 def list_users(data: options.Data = None, as_json: options.Json = False) -> None:
     """List the users."""
-    with _database(options.settings_of_server(data)) as db:
+    with _database(options.existing_server_settings(data)) as db:
         from sqlalchemy import select
 
         from adaptive_rag.server.machine import THIS_MACHINE
@@ -95,7 +95,7 @@ def password(name: Name, password_stdin: FromStdin = False, data: options.Data =
     new_password = _read_password(password_stdin)
     if new_password is None:
         raise InputError("There is no terminal to ask for the password. Pass it with --password-stdin.")
-    with _database(options.settings_of_server(data)) as db:
+    with _database(options.existing_server_settings(data)) as db:
         from adaptive_rag.server.accounts import revoke_access, set_password
 
         user = _find_user(db, name)
@@ -113,7 +113,7 @@ def disable(
     data: options.Data = None,
 ) -> None:
     """Disable a user; their data stays, except tokens that never expire."""
-    with _database(options.settings_of_server(data)) as db:
+    with _database(options.existing_server_settings(data)) as db:
         from adaptive_rag.server.accounts import ensure_admin_left, revoke_access
 
         user = _find_user(db, name)
@@ -143,7 +143,7 @@ def token(
     data: options.Data = None,
 ) -> None:
     """Print a new API token of a user; it is shown only once."""
-    with _database(options.settings_of_server(data)) as db:
+    with _database(options.existing_server_settings(data)) as db:
         from adaptive_rag.server.accounts import issue_token
         from adaptive_rag.server.tables import now
 
@@ -158,7 +158,7 @@ def token(
 @reporting_errors
 def tokens(name: Name, data: options.Data = None, as_json: options.Json = False) -> None:
     """List the API tokens of a user."""
-    with _database(options.settings_of_server(data)) as db:
+    with _database(options.existing_server_settings(data)) as db:
         from adaptive_rag.server.accounts import select_tokens
 
         rows = db.scalars(select_tokens(_find_user(db, name).id)).all()
@@ -187,7 +187,7 @@ def revoke(
     data: options.Data = None,
 ) -> None:
     """Revoke an API token of a user."""
-    with _database(options.settings_of_server(data)) as db:
+    with _database(options.existing_server_settings(data)) as db:
         from adaptive_rag.server.accounts import select_tokens
         from adaptive_rag.server.tables import Token
 

@@ -56,7 +56,7 @@ _SHOWN_INSTEAD: tuple[tuple[type[Exception], str], ...] = (
         "This server cannot ask its chat model: the key is refused, or the model is not known there.",
     ),
     (IndexMismatchError, "This server has no index that can be searched."),
-    (IndexingError, "The documents could not be indexed."),
+    (IndexingError, "This server could not index or search the documents."),
     (AdaptiveRAGError, "This server is not set up for that."),
     (Exception, "The server could not do this."),
 )

@@ -314,8 +314,8 @@ class TextBuilder:
             note if count == 1 else f"{note} ({count:,} times)"
             for note, count in islice(repeated.items(), _MOST_NOTES)
         ]
-        if len(repeated) > _MOST_NOTES:
-            notes.append(f"{len(repeated) - _MOST_NOTES:,} more notes were left out")
+        if (count := len(repeated) - _MOST_NOTES) > 0:
+            notes.append(f"{count:,} more {'note was' if count == 1 else 'notes were'} left out")
         if count := self.hidden_words:
             one, many = "word that the document hides was", "words that the document hides were"
             notes.append(f"{count:,} {one if count == 1 else many} left out")

@@ -55,8 +55,6 @@ _LONGEST_PROBLEM = 2000
 # A job reads so many documents in one turn, and so many bytes, or one larger document. Then the jobs of other
 # people have their turn. Embedding 1 MB of plain text takes a minute or two.
 DOCUMENTS_PER_TURN, BYTES_PER_TURN = 50, 1_000_000
-# A person may have jobs by the thousand, each with the ids of a thousand documents.
-_JOBS_PER_LOOK = 100
 _CANCELLED = "the job was cancelled"
 OPEN_STATES = (JobState.QUEUED, JobState.RUNNING)
 
@@ -178,26 +176,28 @@ def documents_being_indexed(db: Session, collection_id: str) -> set[str]:
 
 
 def _start_next_job(engine: Engine, folder: CollectionFolder, person: str | None) -> str | None:
-    """Mark a person's next job as running and return its id; None if there is none.
+    """Mark a person's next job as running and return its id; None if there is none, or it is ended instead.
 
-    The caller holds the lock of the collection, so a job that is marked as running has lost its worker. Jobs
-    that were cancelled, or were started too often, are ended.
+    The caller holds the lock of the collection, so a job that is marked as running has lost its worker. A job
+    that was cancelled, or was started too often, is ended.
     """
     of_person = (Job.collection_id == folder.path.name, Job.asked_by.is_not_distinct_from(person))
+    waiting = select(Job).where(*of_person, Job.state.in_(OPEN_STATES))
     with Session(engine) as db:
-        waiting = select(Job).where(*of_person, Job.state.in_(OPEN_STATES))
-        in_order = waiting.order_by(Job.started.is_(None), Job.created, Job.id)
-        for job in db.scalars(in_order.limit(_JOBS_PER_LOOK)).all():
-            if job.is_cancelled:
-                _end_early(db, folder, job, JobState.CANCELLED, _CANCELLED)
-            elif job.attempts >= MOST_ATTEMPTS:
-                job.error = f"Its worker ended unexpectedly {job.attempts} times, so it was given up."
-                _end_early(db, folder, job, JobState.FAILED, "the job was given up")
-            else:
-                job.state, job.started = JobState.RUNNING, job.started or now()
-                job.attempts += 1
-                db.commit()
-                return job.id
+        # Only one: a person may have jobs by the thousand, each with the ids of a thousand documents.
+        job = db.scalar(waiting.order_by(Job.started.is_(None), Job.created, Job.id).limit(1))
+        if job is None:
+            return None
+        if job.is_cancelled:
+            _end_early(db, folder, job, JobState.CANCELLED, _CANCELLED)
+        elif job.attempts >= MOST_ATTEMPTS:
+            job.error = f"Its worker ended unexpectedly {job.attempts} times, so it was given up."
+            _end_early(db, folder, job, JobState.FAILED, "the job was given up")
+        else:
+            job.state, job.started = JobState.RUNNING, job.started or now()
+            job.attempts += 1
+            db.commit()
+            return job.id
     return None
 
 

@@ -166,7 +166,8 @@ class ProblemResponse(JSONResponse):
             if f"{scope['path']}/".startswith(f"{prefix}/"):
                 await to_response(self._details, self._extra_headers)(scope, receive, send)
                 return
-        if "text/html" in Headers(scope=scope).get("accept", ""):
+        # Programs in Java accept "text/html" unless they say otherwise; only browsers name this type.
+        if "application/xhtml+xml" in Headers(scope=scope).get("accept", ""):
             page = _PAGE.format(title=escape(self._details.title), detail=escape(self._details.detail))
             await HTMLResponse(page, self.status_code, self._extra_headers)(scope, receive, send)
             return

@@ -22,6 +22,7 @@ from adaptive_rag.context.caller import (
 from adaptive_rag.context.groups import ServingSettings
 from adaptive_rag.errors import (
     ConfigurationError,
+    IndexingError,
     IndexMismatchError,
     InputError,
     MissingExtraError,
@@ -215,6 +216,7 @@ def test_a_served_caller_is_the_authenticated_one_and_nobody_else() -> None:
     ("error", "sentence"),
     [
         (IndexMismatchError("There is no index at /srv/private"), "no index that can be searched"),
+        (IndexingError("The embedding model 'openai:m' failed: no route to 10.0.0.1"), "index or search"),
         (ConfigurationError("The key sk-1 is refused by 10.0.0.1"), "not set up for that"),
         (MissingExtraError("pip install x"), "not set up for that"),
         (FileNotFoundError("/srv/private"), "could not do this"),

@@ -261,9 +261,11 @@ def test_a_sign_in_ends_in_the_browser_that_began_it_and_once(
 
 
 def test_somebody_who_turns_back_at_the_provider_gets_a_page_and_no_json(client: TestClient) -> None:
-    shown = client.get(f"{BACK}?error=access_denied&state=x", headers={"Accept": "text/html,*/*;q=0.8"})
+    address, accepted = f"{BACK}?error=access_denied&state=x", "text/html,application/xhtml+xml,*/*;q=0.8"
+    shown = client.get(address, headers={"Accept": accepted})
     assert (shown.status_code, shown.headers["content-type"]) == (401, "text/html; charset=utf-8")
     assert "Begin again." in shown.text and 'href="/"' in shown.text
+    assert client.get(address, headers={"Accept": "text/html, *; q=.2"}).json()["status"] == 401  # from Java
 
 
 def test_a_code_is_not_taken_twice(client: TestClient, provider: SmallProvider) -> None:
