@@ -277,6 +277,11 @@ def has_decimal_comma(numbers: Iterable[str]) -> bool:
     return any(map(_DECIMAL_COMMA.fullmatch, numbers))
 
 
+def with_decimal_point(number: str) -> str:
+    """Return "1,249.00" for "1.249,00"; other numbers as they are."""
+    return number.translate(_SWAPPED) if has_decimal_comma([number]) else number
+
+
 def write_number(number: Decimal, alike: Iterable[str]) -> str:
     """Write a number with its thousands separated, and its decimals as those of a column's numbers."""
     text = f"{number:,}"

@@ -537,6 +537,7 @@ def test_rows_are_named_in_words_and_of_many_columns_what_was_asked_is_shown(tmp
         # numbers with a decimal comma, and dates in other forms, where the column shows which
         ("forms", "what is the average price", "is 434,45 €: Mill 1.249,00 €, Saw 39,90 €, Awl 14,45 €"),
         ("forms", "which tool has the highest weight", "Saw: weight 1,3 kg"),
+        ("forms", "which tools cost less than 39,90 euros", "The one row of tools.csv with price less than"),
         ("forms", "which tool was bought first", "earliest “bought”: Saw"),
         ("forms", "which tool was checked last", None),  # in March or in April?
         ("forms", "which tools were built in March 2023", "with built March 2023:\n- Saw"),
