@@ -1,6 +1,7 @@
 """The plain text loader: the file as it is, so that spans count characters of the file itself.
 
-A letter with a separate accent, as in texts from a Mac, becomes one character, as in the words of a question.
+Only line ends change, and a letter with a separate accent, as in texts from a Mac, becomes one character,
+as in the words of a question.
 """
 
 from __future__ import annotations
