@@ -14,7 +14,13 @@ from operator import eq, ge, gt, le, lt
 from typing import Any, NamedTuple
 
 from adaptive_rag.answer.rows import with_unit
-from adaptive_rag.answer.whole_tables import NamedRow, WholeTable, column_dates, column_numbers
+from adaptive_rag.answer.whole_tables import (
+    NamedRow,
+    WholeTable,
+    column_dates,
+    column_numbers,
+    with_decimal_point,
+)
 from adaptive_rag.answer.word_lists import NUMBER_NAMES, UNITS
 from adaptive_rag.text.words import STOP_WORDS, stem, terms, words
 
@@ -53,8 +59,10 @@ _DATE = (
     rf"{YEAR.pattern}(?![\d:/]|[.-]\d)"
 )
 _NAMES = {"one": "1", **NUMBER_NAMES}
-# A date or year, or an amount: "£1,200.50", "three"; not "10:00", "3/4" or "2.1.3"
-_VALUE = rf"(?P<low>{_DATE}|[£$€]?\d[\d,]*(?:\.\d+)?(?![\d:/]|[.-]\d)%?|(?:{'|'.join(_NAMES)})\b)"
+# "1,200.50", "89,90" and "1.249,00"; not "10:00", "3/4" or "2.1.3"
+_NUMBER = r"(?:\d{1,3}(?:\.\d{3})+,\d+|\d[\d,]{0,20}+(?:\.\d+)?)(?![\d:/]|[.-]\d)"
+# A date or year, or an amount: "£1,200.50", "three"
+_VALUE = rf"(?P<low>{_DATE}|[£$€]?{_NUMBER}%?|(?:{'|'.join(_NAMES)})\b)"
 # The comparisons in the order in which they are looked for: "no more than" before "more than".
 _COMPARISONS: list[tuple[Callable[[Any, Any], bool], str]] = [
     (ge, rf"(?:between|from) {_VALUE} (?:and|to|until) {_VALUE.replace('low', 'high')}"),
@@ -103,8 +111,8 @@ class Comparison(NamedTuple):
     def _read_limit(self, text: str, years: list[str]) -> tuple[Any, ...]:
         """Return a number, or the year, month and day of a date; () if its year may be any of several."""
         if not self.is_of_times:
-            digits = re.sub(r"[^\d.]", "", _NAMES.get(text, text))
-            return (Decimal(digits),) if digits else ()
+            number = with_decimal_point(re.sub(r"[^\d.,]", "", _NAMES.get(text, text)))
+            return (Decimal(number.replace(",", "")),) if number else ()
         years = YEAR.findall(text) or years
         months = [i for i, name in enumerate(month_name) if i and name[:3].lower() in text]
         days = map(int, re.findall(r"\b\d\d?(?!\d)", text))

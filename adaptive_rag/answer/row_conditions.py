@@ -57,7 +57,7 @@ class RowConditions:
     cells: Mapping[str, list[str]]  # the cells that the question names, by column
     terms: set[str]  # the question's terms that name the cells and dates
     text: str  # what the rows share: "status open"
-    by_name: set[str] = field(default_factory=set)  # the columns whose cells the question names
+    by_name: set[str] = field(default_factory=set)  # the columns of the named cells that are not denied
     counts_rows: bool = False  # whether rows are counted: those of a tutor who teaches two courses
 
 
@@ -85,7 +85,6 @@ def find_conditions(
         if (cell := _find_name(term, table)) and cell[0] not in cells:
             cells[cell[0]], cell_terms[cell[0]] = [cell[1]], {term}
             found.add(term)
-    by_name, texts, counts_rows = set(cells), dict[str, str](), False
     negation, denied = NOT.search(question), set[str]()
     if negation:
         after = question[negation.end() :].partition("\n")[0]
@@ -96,6 +95,7 @@ def find_conditions(
         len(negated) + len(emptied) != 1 or denied & by_date.terms or (negated and negation["lack"])
     ):
         return None
+    by_name, texts, counts_rows = cells.keys() - negated, dict[str, str](), False
     for name in emptied:
         cells[name] = sorted({value for row in table.rows if (value := row.value(name)).lower() in EMPTY})
     if flags:
@@ -105,7 +105,7 @@ def find_conditions(
             for name in named_columns
             if name not in cells and is_flag(table.rows, name)
         }
-    for comparison in comparisons:
+    for comparison in in_time(comparisons):
         compared = find_compared(comparison, asked, table)
         if compared is None or (compared[0] in cells and compared[0] not in texts):
             return None
@@ -119,7 +119,7 @@ def find_conditions(
         if all((row.value(name) in cells[name]) != (name in negated) for name in cells)
     ]
     # The only row with "KR-4310" needs no other condition.
-    keys = [name for name in by_name if len(cells[name]) == 1 and table.is_key(name)]
+    keys = [name for name in cells if name in by_name and len(cells[name]) == 1 and table.is_key(name)]
     for name in cells:
         values, others = cells[name], sorted({row.value(name) for row in rows})
         if name in negated:

@@ -529,9 +529,8 @@ def _find_column(
         candidates = [name for name in candidates if not _OF_ONE_UNIT.search(name)]
     best = [name for name in candidates if shared[name] == max(map(shared.__getitem__, candidates))]
     if len(best) > 1:
-        best = [
-            name for name in best if name != first
-        ]  # it only names the rows, as in "the total of all orders"
+        # The first column only names the rows: "the total of all orders".
+        best = [name for name in best if name != first]
     return best[0] if len(best) == 1 else None
 
 

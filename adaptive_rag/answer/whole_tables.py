@@ -49,6 +49,8 @@ MOST_CELLS = 500_000
 TEXTS = 4
 # Maximum number of characters of a cell that is shown, such as the description of a ticket.
 LONGEST_CELL = 200
+# Maximum number of characters of a date: a longer cell is not compared with each of the formats.
+_LONGEST_DATE = 30
 _DATE_FORMATS = (
     *("%Y-%m-%d", "%d %B %Y", "%d %b %Y", "%B %d, %Y", "%d.%m.%Y", "%Y-%m-%d %H:%M:%S"),
     *("%B %Y", "%b %Y"),
@@ -277,6 +279,11 @@ def has_decimal_comma(numbers: Iterable[str]) -> bool:
     return any(map(_DECIMAL_COMMA.fullmatch, numbers))
 
 
+def with_decimal_point(number: str) -> str:
+    """Return "1,249.00" for "1.249,00"; other numbers as they are."""
+    return number.translate(_SWAPPED) if has_decimal_comma([number]) else number
+
+
 def write_number(number: Decimal, alike: Iterable[str]) -> str:
     """Write a number with its thousands separated, and its decimals as those of a column's numbers."""
     text = f"{number:,}"
@@ -289,6 +296,8 @@ def column_dates(rows: Sequence[NamedRow], column: str) -> dict[int, datetime]:
     The result is empty if a cell is no date, or if "03/04/2026" may be a day of March or of April.
     """
     values = {i: value for i, row in enumerate(rows) if (value := row.value(column))}
+    if max(map(len, values.values()), default=0) > _LONGEST_DATE:
+        return {}
     readings = list[dict[int, datetime]]()
     for date_format in ("%d/%m/%Y", "%m/%d/%Y"):
         dates = {i: date for i, value in values.items() if (date := _read_date(value, date_format))}

@@ -28,12 +28,20 @@ _TO_CLEAN = re.compile(
     r"|(?P<blanks>(?! (?=\S))[\s\u200b\u2060]+)"
     r"|(?P<removed>[\u00ad\u200b\u2060\ufeff\x00-\x08\x0e-\x1f\x7f])"
 )
+# Parts of a text, none of which begins with an accent unless there are hundreds: the normal form of 100,000
+# accents in a row takes minutes.
+_PART = re.compile(r".{1,1000}(?![\u0300-\U0010ffff])|.{1,1000}", re.DOTALL)
 _WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
 _HYPHENS = "-\u2010\u00ad"
 _BEFORE_HYPHEN = re.compile(rf"(?P<word>[^\W_]+(?:['’-][^\W_]+)*)[{_HYPHENS}]$")
 _AFTER_HYPHEN = re.compile(r"[^\W\d_]+")
 # First parts that English writes with a hyphen more often than not.
 _PREFIXES = frozenset({"cross", "half", "high", "long", "low", "mid", "non", "quasi", "self", "well"})
+
+
+def join_accents(text: str) -> str:
+    """Join separate accents with their letters, as in the words of a question."""
+    return _PART.sub(lambda match: unicodedata.normalize("NFC", match[0]), text)
 
 
 def clean(text: str) -> str:
@@ -43,7 +51,7 @@ def clean(text: str) -> str:
     blanks become one blank, the dots before a page number become "…", and soft hyphens and control characters
     are removed.
     """
-    return _TO_CLEAN.sub(_clean_match, unicodedata.normalize("NFC", text))
+    return _TO_CLEAN.sub(_clean_match, join_accents(text))
 
 
 def _clean_match(match: re.Match[str]) -> str:

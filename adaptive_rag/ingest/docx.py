@@ -103,7 +103,8 @@ def load_docx(path: Path, builder: TextBuilder) -> None:
 def _join_paragraphs(document: Any) -> None:
     """Join each paragraph whose mark was deleted or moved elsewhere with the one below it, as Word does."""
     marks = document.iterfind(f".//{_PARAGRAPH}/{_PROPERTIES}/{qn('w:rPr')}/*")
-    for mark in [mark for mark in marks if mark.tag in _GONE]:
+    # From the last one, so that no part moves more than once.
+    for mark in reversed([mark for mark in marks if mark.tag in _GONE]):
         paragraph = next(mark.iterancestors(_PARAGRAPH))
         below = next(paragraph.itersiblings(_PARAGRAPH, _TABLE), None)
         if below is not None and below.tag == _PARAGRAPH:

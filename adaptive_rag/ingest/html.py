@@ -35,7 +35,7 @@ _is_block_tag = re.compile(
 _is_within_cell = re.compile("p|div|center|ul|ol|menu|dir|li|dl|dt|dd|br").fullmatch
 # Classes of a picture of a formula, whose alternative text is TeX: Wikipedia's, Sphinx's and WordPress's.
 _is_formula = re.compile(r"\b(?:math|latex)\b").search
-_TEX_STYLE = re.compile(r"\{\\(?:display|text)style (.*)\}", re.DOTALL)
+_TEX_STYLE = re.compile(r"\A\{\\(?:display|text)style (.*)\}\Z", re.DOTALL)
 _CHARSET = re.compile(rb"<meta[^>]{0,200}?charset\s*=\s*[\"']?\s*([\w-]+)", re.IGNORECASE)
 # The parser would take the content of this element for plain text: "<p>This page has frames.</p>".
 _NO_FRAMES = re.compile(r"</?noframes\b[^>]{0,200}>", re.IGNORECASE)

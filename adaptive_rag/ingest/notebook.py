@@ -49,7 +49,7 @@ def _add_output(output: Any, builder: TextBuilder) -> None:
         _join_lines(_value_at(output, "data", f"text/{kind}")) for kind in ("html", "markdown", "plain")
     )
     # The plain text of what `display(HTML(...))` shows is "<IPython.core.display.HTML object>".
-    has_text = not text.startswith("<IPython.core.display.")
+    has_text = bool(text) and not text.startswith("<IPython.core.display.")
     if "<table" in page or (page and not has_text):
         if page_text := read_page(page.encode(errors="replace"), "utf-8", builder):
             builder.add_paragraph(page_text[:_LONGEST_OUTPUT])

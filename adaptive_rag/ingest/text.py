@@ -1,17 +1,18 @@
 """The plain text loader: the file as it is, so that spans count characters of the file itself.
 
-A letter with a separate accent, as in texts from a Mac, becomes one character, as in the words of a question.
+Only line ends change, and a letter with a separate accent, as in texts from a Mac, becomes one character,
+as in the words of a question.
 """
 
 from __future__ import annotations
 
 import codecs
-import unicodedata
 from collections import Counter
 from contextlib import suppress
 from pathlib import Path
 
 from adaptive_rag.errors import IndexingError
+from adaptive_rag.ingest.cleaning import join_accents
 from adaptive_rag.ingest.documents import TextBuilder
 
 _BYTE_ORDER_MARKS = (
@@ -98,7 +99,7 @@ def code_page(number: int | None) -> str | None:
 
 
 def _normalize(text: str) -> str:
-    return unicodedata.normalize("NFC", text.replace("\r\n", "\n").replace("\r", "\n"))
+    return join_accents(text.replace("\r\n", "\n").replace("\r", "\n"))
 
 
 def _guess(data: bytes) -> str:

@@ -92,8 +92,11 @@ def _keep_main_part(body: etree._Element) -> None:
             part.get("hidden") is not None or part.get("aria-hidden", "").lower() == "true"
         )
         has_site_name = tag in ("div", "section", "ul", "ol", "p", "table") and _SITE_NAMES.search(name)
-        is_small = _text_length(part) < _LARGEST_NAMED_SHARE * page_length
-        is_named_part = has_site_name and is_small and part not in title_parts
+        is_named_part = (
+            has_site_name
+            and part not in title_parts
+            and _text_length(part) < _LARGEST_NAMED_SHARE * page_length
+        )
         if is_site_part or is_hidden or is_named_part:
             _remove(part)
     mains = [part for part in body.iter(etree.Element) if part.tag == "main" or part.get("role") == "main"]

@@ -537,6 +537,7 @@ def test_rows_are_named_in_words_and_of_many_columns_what_was_asked_is_shown(tmp
         # numbers with a decimal comma, and dates in other forms, where the column shows which
         ("forms", "what is the average price", "is 434,45 €: Mill 1.249,00 €, Saw 39,90 €, Awl 14,45 €"),
         ("forms", "which tool has the highest weight", "Saw: weight 1,3 kg"),
+        ("forms", "which tools cost less than 39,90 euros", "The one row of tools.csv with price less than"),
         ("forms", "which tool was bought first", "earliest “bought”: Saw"),
         ("forms", "which tool was checked last", None),  # in March or in April?
         ("forms", "which tools were built in March 2023", "with built March 2023:\n- Saw"),
@@ -578,6 +579,9 @@ def test_rows_are_named_in_words_and_of_many_columns_what_was_asked_is_shown(tmp
         ("club", "who has no phone?", "The one row of club.csv with no phone:\n- Ben Okoro"),
         ("club", "who has not paid", "with paid no:\n- Ben Okoro"),
         ("club", "who has no dog", None),
+        # a name that is denied leaves the other conditions, and others to be counted
+        ("club", "which remote members are not Ada Moss", "with member not Ada Moss and remote yes:"),
+        ("club", "how many members are not Ada Moss", "2 of the 3 rows of club.csv have member not Ada"),
         ("club", "who is the coach of Ada Moss", None),  # a row says it
         ("club", "when was Ada Moss born", None),
         ("club", "who has the newest plot", "highest “since”: Cara Lund: plot B1, since 2024"),

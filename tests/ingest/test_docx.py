@@ -1,4 +1,6 @@
 import re
+import time
+from copy import deepcopy
 
 import docx
 import pytest
@@ -352,6 +354,16 @@ def test_a_paragraph_whose_mark_was_deleted_goes_on_in_the_next(document, read):
     paragraph._p.get_or_add_pPr().append(word("<w:rPr><w:del/></w:rPr>"))
     document.add_paragraph("£950 a month.", style="List Number")
     assert read().text == "1. The rent is £950 a month."
+
+
+def test_thousands_of_deleted_marks_are_read_in_linear_time(document, tmp_path):
+    paragraph = word("<w:p><w:pPr><w:rPr><w:del/></w:rPr></w:pPr><w:r><w:t>a</w:t></w:r></w:p>")
+    document.element.body[:0] = [deepcopy(paragraph) for _ in range(3_000)]
+    document.save(tmp_path / "a.docx")
+    started, builder = time.process_time(), TextBuilder()
+    load_docx(tmp_path / "a.docx", builder)
+    assert builder.text.strip() == "a" * 3_000
+    assert time.process_time() - started < 4
 
 
 def test_numbers_are_found_whatever_their_part_is_called(tmp_path, document, read):

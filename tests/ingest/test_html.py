@@ -1,7 +1,11 @@
+import time
+
 import pytest
 
 from adaptive_rag.errors import IndexingError
 from adaptive_rag.ingest import extract_text
+from adaptive_rag.ingest.documents import TextBuilder
+from adaptive_rag.ingest.html import write_html
 
 PAGE = """<!doctype html><html><head><title>The  Guide</title><style>p {}</style></head><body>
 <nav>Home</nav><svg><title>Icon</title></svg><h1>Storms &amp; floods</h1><p>Shut the <b>gate</b>.<br>Ring
@@ -201,3 +205,11 @@ def test_stacked_spans_do_not_make_each_row_longer_than_the_last(read_file):
     row = "<tr>" + '<td colspan="1000" rowspan="1000">x</td>' * 5 + "</tr>"
     text = read_file("a.html", f"<p>Prices</p><table>{row * 50}</table>").text
     assert max(map(len, text.split("\n"))) < 10_000
+
+
+def test_an_unfinished_formula_is_read_in_linear_time():
+    tex, builder = r"{\displaystyle x " * 10_000, TextBuilder()
+    started = time.process_time()
+    write_html(f'<p><img class="math" alt="{tex}">', builder)
+    assert tex.strip() in builder.text
+    assert time.process_time() - started < 1.5

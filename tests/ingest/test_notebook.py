@@ -25,6 +25,7 @@ def test_text_code_and_results_stand_in_order_below_their_headings(read_file):
                 {"output_type": "display_data", "data": {"image/png": "AAAA", "text/plain": ["<Figure>"]}},
                 shown("html", "<b>Mean</b> 4 m"),
                 shown("markdown", "**Highest** 6 m"),
+                {"output_type": "display_data", "data": {"text/html": "<b>Lowest</b> 1 m"}},
                 {"output_type": "error", "ename": "KeyError", "evalue": "'South'", "traceback": ["..."]},
             ],
         },
@@ -37,7 +38,7 @@ def test_text_code_and_results_stand_in_order_below_their_headings(read_file):
         "# Tides\n\n## Gauges\nRead daily.\n\n```\ngauges = read()\ngauges\n```\n\n"
         "```\n3 gauges read\n```\n\n"
         "station | cm\n\nNorth Mole | 412\n\n```\n<Figure>\n```\n\nMean 4 m\n\n**Highest** 6 m\n\n"
-        "```\nKeyError: 'South'\n```\n\n"
+        "Lowest 1 m\n\n```\nKeyError: 'South'\n```\n\n"
         "## Limits\n\nThe wall holds 5 m.\n\n````\ndoc = '''```'''\n````"
     )
     assert source.section_at(source.text.index("412")) == "Gauges"

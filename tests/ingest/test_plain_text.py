@@ -1,3 +1,4 @@
+import time
 import tracemalloc
 
 import pytest
@@ -57,6 +58,12 @@ def test_a_western_text_is_never_taken_for_another(read_file, text):
 @pytest.mark.parametrize("name", ["a.txt", "a.md", "a.html"])
 def test_separate_accents_join_their_letters(read_file, name):
     assert "F\xe4hre" in read_file(name, "<p>Die Fa\u0308hre</p>".encode()).text
+
+
+def test_many_accents_of_one_letter_are_read_in_linear_time():
+    started = time.process_time()
+    assert decode(("a" + "\u0301\u0323" * 20_000).encode(), TextBuilder())
+    assert time.process_time() - started < 1
 
 
 @pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf"])

@@ -4,6 +4,7 @@ import gzip
 import socket
 import ssl
 import threading
+import time
 import zlib
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
@@ -21,7 +22,9 @@ from adaptive_rag.index import Index
 from adaptive_rag.index.location import open_location
 from adaptive_rag.index.manifest import read_manifest
 from adaptive_rag.ingest import Site, web, web_fetch
+from adaptive_rag.ingest.documents import TextBuilder
 from adaptive_rag.ingest.web_fetch import Reach
+from adaptive_rag.ingest.web_page import load_web_page
 from tests.web_server import serving_pages
 
 
@@ -86,6 +89,14 @@ def test_what_stands_on_every_page_is_left_out(server, body, words):
     server.put("/", f"<body>{body}</body>")
     [(text, _)] = crawled(server).pages
     assert text.text.split() == words.split()
+
+
+def test_the_main_part_of_a_deep_page_is_found_soon(tmp_path):
+    part = "<div>" * 200 + "<p>Tide</p>" * 4_000 + "</div>" * 200
+    (tmp_path / "a.html").write_text(f"<body>{part * 8}</body>")
+    started = time.process_time()
+    load_web_page(tmp_path / "a.html", TextBuilder())
+    assert time.process_time() - started < 3
 
 
 def test_links_are_followed_so_far_and_on_the_same_site_alone(server):
