@@ -69,11 +69,13 @@ class VisibleText:
 
 
 def _is_drawn_again(text: str, box: Box, drawn: set[_Place]) -> bool:
-    """Return whether a text is at most a tenth of its height off its last place, which makes it look bold.
+    """Return whether a text is drawn close to its last place, which makes it look bold.
 
-    Its place and those around it are added to `drawn`.
+    That is less than a fifth of its height and half of its width away, so that the second "l" of "all" is not
+    lost where each letter is drawn by itself. Its place and those around it are added to `drawn`.
     """
-    x, y = (round(position / max(1.0, 0.1 * (box[3] - box[1]))) for position in box[:2])
+    step = max(0.25, min(0.1 * (box[3] - box[1]), 0.25 * (box[2] - box[0])))
+    x, y = (round(position / step) for position in box[:2])
     if (text, x, y) in drawn and text.strip():
         return True
     drawn.update((text, x + right, y + down) for right in (-1, 0, 1) for down in (-1, 0, 1))

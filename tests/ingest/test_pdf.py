@@ -2,6 +2,7 @@ import re
 import time
 from dataclasses import replace
 
+import pymupdf
 import pytest
 
 from adaptive_rag.errors import IndexingError
@@ -51,6 +52,15 @@ def test_a_text_that_is_drawn_twice_to_look_bold_is_read_once(tmp_path):
     ]
     twice = [line for text in once for line in (text, replace(text, x=text.x + 0.4))]
     assert text_of(tmp_path, twice) == text_of(tmp_path, once)
+
+
+@pytest.mark.parametrize("start", [60, 60.3, 60.6])
+def test_a_double_letter_is_not_one_that_is_drawn_twice(tmp_path, start):
+    letters = list[Text]()
+    for number, letter in enumerate("All hills still fill"):
+        letters.append(Text(letter, start, size=7 + number % 2 / 100))  # so each is a span
+        start += pymupdf.get_text_length(letter, fontsize=7)
+    assert text_of(tmp_path, letters) == "All hills still fill"
 
 
 def test_a_large_initial_is_part_of_its_word(tmp_path):
