@@ -28,15 +28,20 @@ _LEAD = re.compile(
     r"(?:(?=[,.!])|(?= i mean)))[,.! ]*)+",
     re.IGNORECASE,
 )
-# "And in 2021?", "What about the second one?", "on sundays?": a question that begins with "And", or with a
-# preposition and without a verb, is never self-contained.
+# "And in 2021?", "What about the second one?": a question that begins with "And" is never self-contained.
 _CONTINUES = re.compile(
     r"(?:and|but|or|so|also|any)\b|(?:what|how) (?:about|of)\b|what if\b|i meant?\b"
-    r"|(?:why(?: not)?|(?:for )?how \w+)\s*\?*$"
-    r"|(?:for|on|in|at|with|without|from|by|after|before|until|during)\s"
+    r"|(?:why(?: not)?|(?:for )?how \w+)\s*\?*$",
+    re.IGNORECASE,
+)
+# "on sundays?", "for a family of four": a preposition, and no verb
+_FRAGMENT = re.compile(
+    r"(?:for|on|in|at|with|without|from|by|after|before|until|during)\s"
     rf"(?!.*\b(?:{AUXILIARY}|{QUESTION_WORD})\b)",
     re.IGNORECASE,
 )
+# Maximum number of content words of such a fragment: not "in vitro fertilisation cost".
+FRAGMENT_WORDS = 2
 # The last question is meant once more: its answer has the source, and nothing more certain is known.
 _ASKS_AGAIN = re.compile(
     r"(?:(?:and|but) )?"
@@ -157,7 +162,10 @@ def is_follow_up(question: str) -> bool:
         return True  # not "Who works in Sales?"
     first, *_ = _NEXT_QUESTION.split(question, maxsplit=1)
     bare = _EMPTY_IT.sub(" ", first if _content_words(first) else question)
-    return bool(_CONTINUES.match(question.strip()) or PRONOUN.search(bare) or _ORDINAL.search(bare))
+    begins_as_one = _CONTINUES.match(question.strip()) or (
+        len(words) <= FRAGMENT_WORDS and _FRAGMENT.match(question.strip())
+    )
+    return bool(begins_as_one or PRONOUN.search(bare) or _ORDINAL.search(bare))
 
 
 def _words_without_numbers(question: str) -> list[str]:

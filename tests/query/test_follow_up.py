@@ -134,6 +134,7 @@ def test_the_last_question_of_a_conversation_is_a_whole_one() -> None:
         "Who runs the zoo? Is she old?",
         "In which hall is the choir?",
         "After-school club prices?",
+        "in vitro fertilisation cost",
         "How many halls are there?",
         "Which halls are there?",
         "How many people work in IT?",
