@@ -222,7 +222,7 @@ def show_messages(page: Page, address: str, messages: int) -> None:
             key: `made-${number}`, collections: ['samples'], question: `Question ${number}?`,
             userContext: '', only: { documents: [], folders: [], where: '' },
             state: 'answered', steps: [], passages: [], draft: '', number: number + 1,
-            answer: { answer: `The wall has ${number} stones.\\n\\n- one\\n- two`, citations: [],
+            answer: { parts: [{ text: `The wall has ${number} stones.\\n\\n- one\\n- two` }], citations: [],
               query_type: 'factual', abstained: false },
           }));
         }""",
