@@ -66,8 +66,8 @@ _VALUE = rf"(?P<low>{_DATE}|[£$€]?{_NUMBER}%?|(?:{'|'.join(_NAMES)})\b)"
 # The comparisons in the order in which they are looked for: "no more than" before "more than".
 _COMPARISONS: list[tuple[Callable[[Any, Any], bool], str]] = [
     (ge, rf"(?:between|from) {_VALUE} (?:and|to|until) {_VALUE.replace('low', 'high')}"),
-    (ge, rf"{_VALUE}(?P<unit> \w+)? (?:or|and) (?:over|above|{_MORE})\b"),
-    (le, rf"{_VALUE}(?P<unit> \w+)? (?:or|and) (?:under|below|{_LESS})\b"),
+    (ge, rf"{_VALUE}(?P<unit> \w+)? (?:or|and) (?:over|above|{_MORE})\b(?! than\b)"),
+    (le, rf"{_VALUE}(?P<unit> \w+)? (?:or|and) (?:under|below|{_LESS})\b(?! than\b)"),
     (ge, rf"(?:since|at least|not? (?:{_LESS}) than|a minimum of) {_VALUE}"),
     (le, rf"(?:until|by|at most|up to|not? (?:{_MORE}) than|a maximum of) {_VALUE}"),
     (gt, rf"(?:after|over|above|exceeds?|exceeding|(?:{_MORE}) than) {_VALUE}"),
@@ -77,11 +77,11 @@ _COMPARISONS: list[tuple[Callable[[Any, Any], bool], str]] = [
 # "after 2000", but not "more than 2000"
 _OF_TIMES = re.compile(r"(?:between|from|since|until|by|after|before|earlier|later|newer)\b", re.IGNORECASE)
 _SYMBOLS = {"£": "pound", "€": "euro", "$": "dollar", "%": "percent"}
-# Stands in a question for a comparison that was read.
-MARK = "§"
+# Stands in a question for a comparison that was read: a sign that nobody types.
+MARK = "\ue000"
 
 
-class Comparison(NamedTuple):
+class CellComparison(NamedTuple):
     """What a question compares the cells of a column with: "between 3 and 5 weeks long"."""
 
     limits: list[tuple[Callable[[Any, Any], bool], str]]
@@ -120,20 +120,16 @@ class Comparison(NamedTuple):
         return (int(years[0]), *months, *days) if is_whole else ()
 
 
-def read_comparisons(question: str) -> tuple[str, list[Comparison]]:
+def read_comparisons(question: str) -> tuple[str, list[CellComparison]]:
     """Return a question with a mark for each comparison, and the comparisons."""
-    found = list[Comparison]()
+    found = list[CellComparison]()
     for test, pattern in _COMPARISONS:
         # In "courses that last longer than 5 weeks" is no superlative.
         whole = rf"\b(?:(?:takes?|lasts?|worth) )?(?P<text>{pattern})(?P<after> [^\W\d_]+)?"
         while match := re.search(whole, question, re.IGNORECASE):
             parts = defaultdict(str, match.groupdict(""))
-            low, high, after, text = (
-                parts["low"].lower(),
-                parts["high"].lower(),
-                parts["after"],
-                parts["text"],
-            )
+            low, high = parts["low"].lower(), parts["high"].lower()
+            after, text = parts["after"], parts["text"]
             unit = "".join(_units(f"{low} {parts['unit']} {after}"))
             if _units(after):
                 text, after = text + after, ""
@@ -147,7 +143,7 @@ def read_comparisons(question: str) -> tuple[str, list[Comparison]]:
             is_date = _OF_TIMES.match(text) if YEAR.fullmatch(low) else re.fullmatch(f"(?i:{_DATE})", low)
             limits, is_of_times = [(test, low)] + [(le, high)] * bool(high), bool(is_date and not unit)
             beside = "".join(previous[-1:]), "".join(following[:1])
-            found.append(Comparison(limits, is_of_times, unit, *beside, text))
+            found.append(CellComparison(limits, is_of_times, unit, *beside, text))
     return question, found
 
 
@@ -158,7 +154,7 @@ def measures_of(asked: Iterable[str]) -> Iterator[str]:
 
 
 def find_compared(
-    comparison: Comparison, asked: set[str], table: WholeTable
+    comparison: CellComparison, asked: set[str], table: WholeTable
 ) -> tuple[str, list[str], str] | None:
     """Return the column that a question with the terms `asked` compares, the fitting cells, and a text.
 

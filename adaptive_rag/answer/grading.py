@@ -56,9 +56,9 @@ def grade(text: str, *, in_list: bool = False, begins: bool = False) -> float:
         return 0.6 if _UNSPACED_END.search(text) else 0.2
     fragment = 0.2 if has_value(text) or _PRICE_END.search(text[-_LONGEST_PRICE:]) else 0.0
     if len(words) < 2 or len(re.findall(r"\w+", text)) < 3 or letters < 0.45 * len(text):
-        # "- E17, see 4.1.3.", "Seats 26." and "Until nine." are short but whole.
-        is_short = not (in_list or len(words) > 1 or re.search(r"\d", text))
-        is_whole = not is_short and text.endswith(".") and any(len(word) > 2 for word in words)
+        # "- E17, see 4.1.3.", "Seats 26." and "Until nine." are short but whole; "Agreed." is not.
+        says_something = in_list or len(words) > 1 or re.search(r"\d", text)
+        is_whole = says_something and text.endswith(".") and any(len(word) > 2 for word in words)
         return 0.5 if is_whole else fragment
     opening = text.lstrip("\"'“‘([|*_")
     # "49 the method of exhaustion." is a page number and the rest of a sentence; "231 people came." is one.

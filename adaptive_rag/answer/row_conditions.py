@@ -9,7 +9,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from adaptive_rag.answer.comparisons import YEAR, Comparison, find_compared
+from adaptive_rag.answer.comparisons import YEAR, CellComparison, find_compared
 from adaptive_rag.answer.whole_tables import (
     NUMBER,
     NamedRow,
@@ -62,7 +62,7 @@ class RowConditions:
 
 
 def find_conditions(
-    question: str, asked: set[str], table: WholeTable, flags: bool, comparisons: Sequence[Comparison] = ()
+    question: str, asked: set[str], table: WholeTable, flags: bool, comparisons: Sequence[CellComparison] = ()
 ) -> RowConditions | None:
     """Find the rows that a question with the terms `asked` means; None where it may mean others, or no row.
 

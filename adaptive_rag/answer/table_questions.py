@@ -15,7 +15,15 @@ from itertools import takewhile
 from statistics import median
 from typing import Any
 
-from adaptive_rag.answer.comparisons import MARK, MEASURES, MOST, SUPERLATIVES, YEAR, Comparison, measures_of
+from adaptive_rag.answer.comparisons import (
+    MARK,
+    MEASURES,
+    MOST,
+    SUPERLATIVES,
+    YEAR,
+    CellComparison,
+    measures_of,
+)
 from adaptive_rag.answer.quotes import readable
 from adaptive_rag.answer.row_conditions import (
     EMPTY,
@@ -177,7 +185,7 @@ class TableQuestion:
 def asks_for_other_rows(question: str) -> bool:
     """Return whether a question asks for other rows than those that fulfil its conditions.
 
-    It has a mark for each comparison: "not over 100 §" and "over 100 § or open" are none of the conditions.
+    It has a mark for each comparison: "not over 100" and "over 100 or open" are none of the conditions.
     """
     negation = NOT.search(question)
     is_unclear = MARK in question and (
@@ -208,7 +216,7 @@ def question_kind(question: str) -> tuple[str | None, str]:
 
 
 def read_table_question(
-    question: str, kind: str, measure: str, table: WholeTable, comparisons: Sequence[Comparison] = ()
+    question: str, kind: str, measure: str, table: WholeTable, comparisons: Sequence[CellComparison] = ()
 ) -> TableQuestion | None:
     """Read a question by a table's names and cells; None where one of its words occurs in none of them."""
     if table.has_bare_names and kind in ("count", "list"):

@@ -41,6 +41,8 @@ _PREFIXES = frozenset({"cross", "half", "high", "long", "low", "mid", "non", "qu
 
 def join_accents(text: str) -> str:
     """Join separate accents with their letters, as in the words of a question."""
+    if text.isascii():
+        return text
     return _PART.sub(lambda match: unicodedata.normalize("NFC", match[0]), text)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from adaptive_rag.ingest.lines import contains_centre
 
 Box = tuple[float, float, float, float]
-# A text, and where it is in tenths of its height.
+# A text, and where it is in small steps of its size.
 _Place = tuple[str, int, int]
 
 # Of 255, for red, green and blue: darker text counts as visible, whatever is behind it.

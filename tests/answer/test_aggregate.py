@@ -11,6 +11,7 @@ import openpyxl
 import pytest
 
 from adaptive_rag.answer.aggregate import LISTED, NAMED, work_out
+from adaptive_rag.answer.comparisons import read_comparisons
 from adaptive_rag.answer.quotes import WholeAnswer
 from adaptive_rag.answer.table_questions import KINDS, question_kind, read_table_question
 from adaptive_rag.answer.whole_tables import NamedRow, WholeTable, collect_tables
@@ -314,6 +315,11 @@ def test_it_is_worked_out_over_all_rows_and_each_is_cited(
     for citation in found.citations:
         assert f"[{citation['marker']}]" in found.text
         assert citation["quote"] in found.passages[citation["marker"] - 1]["text"]
+
+
+def test_two_limits_are_two_comparisons() -> None:
+    _, comparisons = read_comparisons("which courses cost less than £60 and more than 20")
+    assert sorted(text for comparison in comparisons for _, text in comparison.limits) == ["20", "£60"]
 
 
 @pytest.mark.parametrize(
