@@ -8,13 +8,8 @@ from typing import Any, NamedTuple
 from adaptive_rag.answer.comparisons import read_comparisons
 from adaptive_rag.answer.quotes import Quote, WholeAnswer, readable, write_quotes
 from adaptive_rag.answer.rows import say_row, with_unit
-from adaptive_rag.answer.table_questions import (
-    KINDS,
-    TableQuestion,
-    asks_for_other_rows,
-    question_kind,
-    read_table_question,
-)
+from adaptive_rag.answer.table_kinds import KINDS, asks_for_other_rows, question_kind
+from adaptive_rag.answer.table_questions import TableQuestion, read_table_question
 from adaptive_rag.answer.whole_tables import (
     NUMBER,
     NamedRow,

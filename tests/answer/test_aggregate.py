@@ -13,7 +13,8 @@ import pytest
 from adaptive_rag.answer.aggregate import LISTED, NAMED, work_out
 from adaptive_rag.answer.comparisons import read_comparisons
 from adaptive_rag.answer.quotes import WholeAnswer
-from adaptive_rag.answer.table_questions import KINDS, question_kind, read_table_question
+from adaptive_rag.answer.table_kinds import KINDS, question_kind
+from adaptive_rag.answer.table_questions import read_table_question
 from adaptive_rag.answer.whole_tables import NamedRow, WholeTable, collect_tables
 from adaptive_rag.index import Index
 from adaptive_rag.text.phrases import english
