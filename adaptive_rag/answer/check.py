@@ -17,6 +17,7 @@ from adaptive_rag.answer.claims import (
     read_tokens,
     stated_words,
 )
+from adaptive_rag.answer.excerpts import CutPassage, excerpt
 from adaptive_rag.answer.links import keep_own_links, own_addresses
 from adaptive_rag.answer.passages import text_at
 from adaptive_rag.answer.request import AnswerRequest
@@ -26,7 +27,7 @@ from adaptive_rag.optional import attempt
 from adaptive_rag.source import Sentences
 from adaptive_rag.state import Candidate, Citation, Phrase
 from adaptive_rag.text.phrases import say
-from adaptive_rag.text.reading import Reader, Support, passage_of
+from adaptive_rag.text.reading import Reader, Support, heading_of, passage_of
 from adaptive_rag.text.vectors import cosines
 from adaptive_rag.text.visible import plain, visible
 from adaptive_rag.text.words import language_of, terms, words
@@ -37,7 +38,7 @@ from adaptive_rag.text.words import language_of, terms, words
 SUPPORTED = 0.45
 # A claim in other words than its passages, or far from them, is accepted if the reader gives at least this
 # probability that they support it (`python -m training.claims`).
-READ_SUPPORT = 0.8
+READ_SUPPORT = 0.6
 # The language of a draft with fewer words is detected together with its question.
 SHORT_DRAFT = 4
 # Maximum number of sentences that are checked, since each is embedded and compared with every passage. No
@@ -106,7 +107,11 @@ class ShownPassages:
             known = " ".join([self.asked, *(plain(self.documents[n - 1]["text"]) for n in numbers)])
             missing = _digits(text) - _digits(known)
             return f"the passages do not hold the number {min(missing)}" if missing else ""
-        is_supported = cache(lambda: self._ask_reader(text, numbers) if supported is None else supported)
+        is_supported = cache(
+            lambda: (
+                self.read_support(text, vector, numbers) >= READ_SUPPORT if supported is None else supported
+            )
+        )
         strength = self.strength(claim, vector, numbers)
         if strength < SUPPORTED and not is_supported():
             return f"no sentence of the passages is close enough ({strength:.2f} of {SUPPORTED})"
@@ -114,21 +119,27 @@ class ShownPassages:
             self._evidence[numbers] = self._read_evidence(numbers)
         return find_fault(text, self._evidence[numbers], is_supported)
 
-    def _ask_reader(self, text: str, numbers: Sequence[int]) -> bool:
-        """Return whether the reader thinks that some passages support a claim."""
+    def read_support(self, text: str, vector: Vectors, numbers: Sequence[int]) -> float:
+        """Return how probably some passages support a claim, alone or together, as the reader sees it."""
         if self.reader is None:
-            return False
+            return 0.0
         passages = [passage_of(self.documents[number - 1]) for number in numbers]
-        check = partial(self.reader.check, [text], passages)
-        return any(result.supported >= READ_SUPPORT for result in attempt("reader", check, list[Support]()))
+        parts = [
+            CutPassage(heading_of(passage), *self._cut(number))
+            for passage, number in zip(passages, numbers, strict=True)
+        ]
+        check = partial(self.reader.check, [text], [*passages, excerpt(vector, parts)])
+        return max((result.supported for result in attempt("reader", check, list[Support]())), default=0.0)
+
+    def _cut(self, number: int) -> tuple[list[str], Vectors]:
+        """Return the sentences of a passage with their vectors."""
+        document, sentences = self.documents[number - 1], self.sentences[number - 1]
+        texts = [text_at(document, start, end) for start, end in sentences.spans.tolist()]
+        return texts, sentences.vectors
 
     def _read_evidence(self, numbers: tuple[int, ...]) -> CitedSentences:
         passages = [(self.documents[number - 1], self.sentences[number - 1]) for number in numbers]
-        tokens = [
-            read_tokens(plain(text_at(document, start, end)))
-            for document, sentences in passages
-            for start, end in sentences.spans.tolist()
-        ]
+        tokens = [read_tokens(plain(text)) for number in numbers for text in self._cut(number)[0]]
         titles = " ".join(f"{document['source']} {document['section'] or ''}" for document, _ in passages)
         asked = read_tokens(plain(self.asked))
         known = {token.key for token in [*asked, *read_tokens(plain(titles))]}

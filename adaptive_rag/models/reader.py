@@ -27,21 +27,33 @@ from adaptive_rag.models.onnx import (
     count_cores,
     load_session,
     load_tokenizer,
+    needed_outputs_only,
 )
-from adaptive_rag.text.reading import Passage, PassageReading, Reader, Reading, Side, Span, Support
+from adaptive_rag.text.reading import (
+    Passage,
+    PassageReading,
+    Reader,
+    Reading,
+    Side,
+    Span,
+    Support,
+    heading_of,
+)
 from adaptive_rag.text.sentences import sentence_spans
 from adaptive_rag.text.vectors import Scores, softmax
 from adaptive_rag.text.words import coverage, terms, weighted_terms
 
 SHIPPED = "local:reader"
-SHIPPED_SHA256 = "e9ff0640c999d88c9e79e38b5887a2ac28432c4b1f09d899e4f36c7902ab1918"
+SHIPPED_SHA256 = "a93c2be430a50fa0d641ac4c2478dc63f6ba564ed2aacaae1663dbd0fb9210bb"
 NETWORK = Path(__file__).parent / "minilm" / "reader.onnx"
 TOKENIZER = NETWORK.with_name("tokenizer.json")
 MAX_TOKENS = 320
 # Maximum tokens of a question, which is cut; the passage gets the remaining tokens.
 MAX_QUESTION_TOKENS = 96
 INPUTS = ("input_ids", "token_type_ids", "attention_mask", "spans")
-OUTPUTS = ("sentences", "passage", "claim", "sides")
+# The outputs that each task uses; the network computes no others.
+OUTPUTS_BY_TASK = {"question": ("sentences", "passage"), "claim": ("claim",), "proposal": ("sides",)}
+OUTPUTS = tuple(chain(*OUTPUTS_BY_TASK.values()))
 
 
 class Pair(NamedTuple):
@@ -52,14 +64,17 @@ class Pair(NamedTuple):
     spans: list[range]
 
 
+_NONE = np.zeros(0, dtype=np.float32)
+
+
 class Logits(NamedTuple):
-    """The network's logits for a part of a passage."""
+    """The network's logits for a part of a passage; empty for the outputs of other tasks."""
 
     spans: list[Span]
-    sentences: Scores
-    passage: Scores
-    claim: Scores
-    sides: NDArray[np.float32]
+    sentences: Scores = _NONE
+    passage: Scores = _NONE
+    claim: Scores = _NONE
+    sides: NDArray[np.float32] = _NONE
 
 
 class PairEncoder:
@@ -74,7 +89,7 @@ class PairEncoder:
 
         `task` is "question", "claim" or "proposal".
         """
-        heading = " > ".join(part for part in (passage.title, passage.section) if part)
+        heading = heading_of(passage)
         prefix = f"{heading}\n" if heading else ""
         encoding = self._tokenizer.encode(f"{task}: {self._cut(query)}", prefix + passage.text)
         # The offset in the passage at which each token begins; below 0 for all other tokens.
@@ -141,6 +156,7 @@ class OnnxReader:
         self.name = name
         self._encoder = PairEncoder()
         self._session = load_session(model, threads=1)
+        self._run_options = needed_outputs_only()
         self._workers = count_cores()
         inputs = {node.name for node in self._session.get_inputs()}
         outputs = {node.name for node in self._session.get_outputs()}
@@ -174,12 +190,12 @@ class OnnxReader:
         )
 
     def check(self, claims: Sequence[str], passages: Sequence[Passage]) -> list[Support]:
-        """Return the verdict on each claim: that of the passage that most probably addresses it."""
+        """Return the verdict on each claim: that of the passage that most probably supports it."""
         verdicts = list[Support]()
         for claim in claims:
             parts = chain.from_iterable(self.judge("claim", claim, passages))
             supports = [Support(*map(float, softmax(part.claim))) for part in parts]
-            verdicts.append(min(supports, key=lambda s: s.untold, default=Support(0.0, 0.0, 1.0)))
+            verdicts.append(max(supports, key=lambda s: s.supported, default=Support(0.0, 0.0, 1.0)))
         return verdicts
 
     def side(self, proposal: str, passages: Sequence[Passage]) -> list[list[tuple[Span, Side]]]:
@@ -210,14 +226,14 @@ class OnnxReader:
             text = passage.text[start : start + MAX_TOKENS * CHARACTERS_PER_TOKEN]
             pair, spans = self._encoder.pair(task, query, passage._replace(text=text))
             shifted = [(start + first, start + last) for first, last in spans]
-            parts.append(self._run(pair)._replace(spans=shifted))
+            parts.append(self._run(pair, shifted, OUTPUTS_BY_TASK[task]))
             end = len(sentence_starts)
             next_sentence = bisect_left(sentence_starts, shifted[-1][1]) if shifted else end
             if next_sentence == end:
                 return parts
             start = sentence_starts[next_sentence]
 
-    def _run(self, pair: Pair) -> Logits:
+    def _run(self, pair: Pair, sentences: list[Span], outputs: Sequence[str]) -> Logits:
         tokens = len(pair.ids)
         # The network needs at least two spans; the result for a span that does not exist is dropped below.
         spans = np.zeros((1, max(2, len(pair.spans)), tokens), dtype=np.float32)
@@ -229,9 +245,12 @@ class OnnxReader:
             "attention_mask": np.ones((1, tokens), dtype=np.int64),
             "spans": spans,
         }
-        sentences, passage, claim, sides = self._session.run(list(OUTPUTS), feed)
-        count = len(pair.spans) - 1
-        return Logits([], sentences[0, :count], passage[0], claim[0], sides[0, :count])
+        results = zip(outputs, self._session.run(outputs, feed, self._run_options), strict=True)
+        by_sentence = ("sentences", "sides")
+        return Logits(
+            sentences,
+            **{name: v[0, : len(sentences)] if name in by_sentence else v[0] for name, v in results},
+        )
 
 
 def join(parts: Sequence[Logits]) -> Logits:

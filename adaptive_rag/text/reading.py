@@ -26,6 +26,11 @@ def passage_of(candidate: Chunk) -> Passage:
     return Passage(candidate["text"], str(title), candidate["section"] or "")
 
 
+def heading_of(passage: Passage) -> str:
+    """Return what is read before a passage's text: its title and section."""
+    return " > ".join(filter(None, (passage.title, passage.section)))
+
+
 class PassageReading(NamedTuple):
     """What a reader finds in one passage for a question."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from copy import deepcopy
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +19,8 @@ from adaptive_rag.models.onnx import find_minilm
 # The size of MiniLM: width, attention heads, inner width, vocabulary, positions; and the number of layers of
 # the reader, which starts as a cross-encoder for relevance, and of the embedding model.
 LAYERS, LAYERS_OF_EMBEDDING_MODEL = 12, 6
+# The lowest layers, which all tasks of the reader share; claims have layers of their own above them.
+SHARED_LAYERS = 8
 WIDTH, HEADS, INNER, WORDS, POSITIONS = 384, 12, 1536, 30522, 512
 _EPSILON = 1e-12
 # Is added to the attention to padding.
@@ -81,13 +84,21 @@ class Encoder(nn.Module):
 
     def forward(self, ids: Tensor, types: Tensor, mask: Tensor) -> Tensor:
         """Return the states (texts, tokens, width) of tokens; all three inputs are (texts, tokens)."""
+        return run_layers(self.layers, self.embed(ids, types), mask)
+
+    def embed(self, ids: Tensor, types: Tensor) -> Tensor:
+        """Return the states before the first layer."""
         positions = torch.arange(ids.shape[1], device=ids.device)
-        states = self.norm(self.words(ids) + self.positions(positions) + self.types(types))
-        layer_mask = (1.0 - mask[:, None, None, :].float()) * _MASKED
-        for layer in self.layers:
-            states = layer(states, layer_mask)
-        result: Tensor = states
-        return result
+        states: Tensor = self.norm(self.words(ids) + self.positions(positions) + self.types(types))
+        return states
+
+
+def run_layers(layers: Iterable[nn.Module], states: Tensor, mask: Tensor) -> Tensor:
+    """Return the states after some layers; the mask is (texts, tokens)."""
+    layer_mask = (1.0 - mask[:, None, None, :].float()) * _MASKED
+    for layer in layers:
+        states = layer(states, layer_mask)
+    return states
 
 
 class Reader(nn.Module):
@@ -100,7 +111,7 @@ class Reader(nn.Module):
 
     def __init__(self, encoder: Encoder) -> None:
         super().__init__()
-        self.encoder = encoder
+        self.encoder, self.claim_layers = encoder, deepcopy(encoder.layers[SHARED_LAYERS:])
         self.sentence, self.side = nn.Linear(3 * WIDTH, 1), nn.Linear(3 * WIDTH, 3)
         self.passage, self.claim = nn.Linear(2 * WIDTH, 2), nn.Linear(2 * WIDTH, 3)
         self.cosine = nn.Parameter(torch.tensor([3.0, -3.0]))
@@ -110,15 +121,25 @@ class Reader(nn.Module):
         self, ids: Tensor, types: Tensor, mask: Tensor, spans: Tensor
     ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         """Return the logits of sentences, passages (answers, relevance), claims, and sentences' sides."""
-        states = self.dropout(self.encoder(ids, types, mask))
+        shared = self.read_shared(ids, types, mask)
+        states = self.dropout(run_layers(self.encoder.layers[SHARED_LAYERS:], shared, mask))
         means = spans @ states
         query, sentences = means[:, :1], means[:, 1:]
         first = states[:, :1]
         pairs = torch.cat([sentences, sentences * query, first.expand_as(sentences)], -1)
         cosine = functional.cosine_similarity(sentences, query, dim=-1)
         scores = self.sentence(pairs).squeeze(-1) + self.cosine[0] * cosine + self.cosine[1]
-        text = torch.cat([first, query], -1).squeeze(1)
-        return scores, self.passage(text), self.claim(text), self.side(pairs)
+        passage = self.passage(torch.cat([first, query], -1).squeeze(1))
+        return scores, passage, self.judge_claims(shared, mask, spans), self.side(pairs)
+
+    def read_shared(self, ids: Tensor, types: Tensor, mask: Tensor) -> Tensor:
+        """Return the states after the shared layers."""
+        return run_layers(self.encoder.layers[:SHARED_LAYERS], self.encoder.embed(ids, types), mask)
+
+    def judge_claims(self, shared: Tensor, mask: Tensor, spans: Tensor) -> Tensor:
+        """Return the logits of claims (supported, contradicted, untold) from the shared states."""
+        states = self.dropout(run_layers(self.claim_layers, shared, mask))
+        return self.claim(torch.cat([states[:, :1], spans[:, :1] @ states], -1).squeeze(1))  # type: ignore[no-any-return]
 
 
 def load_cross_encoder(model: Path) -> Encoder:
@@ -178,11 +199,15 @@ def load_exported(model: Path) -> Reader:
     """Return the reader of a file that `export.py` wrote: int8 weights with zero points and scales."""
     initializers = _read_initializers(model)
     reader = Reader(Encoder())
-    names = [f"encoder.layers.{layer}.{name}.weight" for layer in range(LAYERS) for name in MATRICES]
-    numbers = _matrix_numbers(initializers, _EXPORTED)
+    layers = [f"encoder.layers.{layer}" for layer in range(LAYERS)]
+    claim_layers = [f"claim_layers.{layer}" for layer in range(LAYERS - SHARED_LAYERS)]
+    names = [f"{layer}.{name}.weight" for layer in layers for name in MATRICES]
+    names += ["sentence.weight", *(f"{layer}.{name}.weight" for layer in claim_layers for name in MATRICES)]
     weights = {
         name: _dequantize(initializers, f"val_{number}").T.contiguous()
-        for name, number in zip([*names, "sentence.weight", "side.weight"], numbers, strict=True)
+        for name, number in zip(
+            [*names, "side.weight"], _matrix_numbers(initializers, _EXPORTED), strict=True
+        )
     }
     weights["cosine"] = torch.tensor([float(initializers[name]) for name in ("select", "select_1")])
     for name in reader.state_dict():

@@ -165,11 +165,14 @@ def items_of(
             [0] if is_answered else [],
             example.get("kind", ""),
         )
-    yield from _claims_of(encoder, passages, index, draw)
+    yield from claims_about(encoder, passages, index, draw)
     yield from _sides_of(encoder, row)
 
 
-def _claims_of(encoder: PairEncoder, passages: Passages, index: int, draw: random.Random) -> Iterator[Claim]:
+def claims_about(
+    encoder: PairEncoder, passages: Passages, index: int, draw: random.Random
+) -> Iterator[Claim]:
+    """Yield the claims of a passage's row with their passage, half of them also with another one."""
     row = passages.rows[index]
     claims = [(text, "supported", "true") for text in row["true"]]
     for claim in row["false"]:

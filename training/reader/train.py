@@ -180,6 +180,10 @@ def optimizer_of(reader: Reader) -> torch.optim.AdamW:
         (layer.parameters(), RATE * DECAY_BY_LAYER ** (LAYERS - 1 - i))
         for i, layer in enumerate(encoder.layers)
     ]
+    parameters += [
+        (layer.parameters(), RATE * DECAY_BY_LAYER ** (len(reader.claim_layers) - 1 - i))
+        for i, layer in enumerate(reader.claim_layers)
+    ]
     lowest_rate = RATE * DECAY_BY_LAYER**LAYERS
     embedding = (encoder.words, encoder.positions, encoder.types, encoder.norm)
     parameters += [(module.parameters(), lowest_rate) for module in embedding]
