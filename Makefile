@@ -52,6 +52,7 @@ answers: ## Measure what a reader gets, and judge the answers to a hundred typed
 reader: ## Train the reader, measure it and write it to build/reader (hours; the same command goes on)
 	python -m training.reader.sources $(SOURCES)
 	python -m training.reader.train build/reader --sources $(SOURCES) --epochs 2
+	python -m training.reader.train_claims build/reader --sources $(SOURCES)
 	python -m training.reader.export build/reader
 	python -m training.reader.calibrate build/reader --sources $(SOURCES)
 	python -m training.reader.export build/reader --calibration build/reader/calibration.json

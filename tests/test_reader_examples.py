@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from training.reader import found, sources
+from training.reader.drafts import DRAFTS, claims_of, read_drafts
 from training.reader.examples import find_faults, read_examples, read_lines, read_split, shared_with
-from training.reader.found import gather_found, lines_of, points_of, read_found
+from training.reader.found import gather_found, lines_of, points_of, read_asked, read_found
 from training.reader.public import SELQA
 from training.reader.sources import MissingSourceError, Row, is_public, replace_words, restore_words
 from training.reader.stances import SIDE_OF_LETTER, passages_of, read_stances
@@ -185,3 +186,21 @@ def test_no_stance_is_taken_from_the_evaluation_data() -> None:
         for text in (*subject["proposals"], *(sentence for sentence, _ in subject["sentences"]))
     ]
     assert shared_with(texts, known) == []
+
+
+def test_each_draft_has_false_copies_of_sentences_that_its_passages_support() -> None:
+    with lzma.open(DRAFTS, "rt", encoding="utf-8") as lines:
+        drafts = [json.loads(line) for line in lines]
+    questions = {row["id"]: row for part in read_split() for row in read_asked(part)}
+    for draft in drafts:
+        assert set(draft["read"]) <= set(questions[draft["id"]]["read"])
+        claims = list(claims_of(draft))
+        assert {verdict for _, verdict, _, _ in claims} >= {"supported"}
+        assert all(about and max(about) < len(draft["read"]) for *_, about in claims)
+
+
+def test_drafts_come_with_the_passages_of_their_prompt() -> None:
+    drafts = list(read_drafts("test"))
+    assert drafts
+    assert all(len(prompt) == len(draft["read"]) for draft, prompt in drafts)
+    assert all(passage.text for _, prompt in drafts for passage in prompt)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from adaptive_rag.models.reader import MAX_TOKENS, PairEncoder
+from training.reader.edits import change, whole_sentences
 from training.reader.readings import (
     PARTLY,
     SIDE_NAMES,
@@ -196,3 +197,26 @@ def test_a_question_whose_points_are_not_read_is_left_out(form: PairEncoder) -> 
         "beside": [],
     }
     assert document_set_item(form, far, random.Random(1)) is None
+
+
+def test_a_copied_sentence_differs_from_its_passage_in_one_thing() -> None:
+    text = "The ferry leaves at 7 and returns at 9. Ann Lee must not smoke, unlike Tom Reed."
+    changes = {
+        change(sentence, text, random.Random(seed))
+        for seed in range(60)
+        for sentence in whole_sentences(text)
+    } - {None}
+    changed, kinds = zip(*filter(None, changes), strict=True)
+    assert {
+        "The ferry leaves at 9 and returns at 7.",
+        "Ann Lee must smoke, unlike Tom Reed.",
+    } <= set(changed)
+    assert set(kinds) == {"number", "exchange", "negation"}
+    assert not any(sentence in text for sentence in changed)
+
+
+def test_sentences_of_other_forms_are_not_copied() -> None:
+    assert (
+        whole_sentences("| a | b c d e |\n\nSee https://ferry.example for all of the times.\n\nToo short.")
+        == []
+    )
