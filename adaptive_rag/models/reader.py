@@ -64,7 +64,7 @@ class Pair(NamedTuple):
     spans: list[range]
 
 
-_NONE = np.zeros(0, dtype=np.float32)
+_NONE: Scores = np.zeros(0)
 
 
 class Logits(NamedTuple):
@@ -74,7 +74,7 @@ class Logits(NamedTuple):
     sentences: Scores = _NONE
     passage: Scores = _NONE
     claim: Scores = _NONE
-    sides: NDArray[np.float32] = _NONE
+    sides: NDArray[np.float32] = np.zeros(0, dtype=np.float32)
 
 
 class PairEncoder:
