@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import PurePath
 from typing import Any, NamedTuple
 
-from adaptive_rag.answer.comparisons import read_comparisons
+from adaptive_rag.answer.comparisons import YEAR, read_comparisons
 from adaptive_rag.answer.quotes import Quote, WholeAnswer, readable, write_quotes
+from adaptive_rag.answer.row_conditions import NOT
 from adaptive_rag.answer.rows import say_row, with_unit
 from adaptive_rag.answer.table_kinds import KINDS, asks_for_other_rows, question_kind
 from adaptive_rag.answer.table_questions import TableQuestion, read_table_question
 from adaptive_rag.answer.whole_tables import (
     NUMBER,
     NamedRow,
+    WholeTable,
     collect_tables,
     column_dates,
     column_numbers,
@@ -33,10 +36,16 @@ NAMED, LISTED = 6, 20
 # Rows of tables with at most this many columns are shown with all their cells.
 FEW_COLUMNS = 4
 # Maximum number of documents, best first, whose tables are read.
-DOCUMENTS = 5
+DOCUMENTS = 8
 # Number of passages searched for rows besides the strategy's. Among 25 documents, 12 missed a CSV file of 25
 # rows, and 40 did not.
 SEARCHED = 40
+# The weight of a chunk falls with its rank (Cormack et al. 2009). A table that is read by meaning has at
+# least this weight, this share of the heaviest table's, and so many times that of the next one that fits.
+# On 130 questions over 5 folders, no wrong table was read; with .5, 3 right ones fewer were.
+SMOOTHING, LEAST_FOUND, SHARE, CLEARLY = 5, 0.35, 0.7, 1.3
+# A table of fewer chunks whose names the question has weighs as one of so many does.
+FEW = 3
 
 
 def work_out(question: str, passages: Sequence[Candidate], source: ChunkSource) -> WholeAnswer | None:
@@ -53,23 +62,71 @@ def work_out(question: str, passages: Sequence[Candidate], source: ChunkSource) 
     # for something else than the question itself.
     read = [*passages, *source.search([question], limit=SEARCHED)[0]]
     with_rows = (passage["source"] for passage in read if any(rows_of(passage)))
-    fitting = list[TableQuestion]()
+    tables = list[WholeTable]()
     for name in list(dict.fromkeys(with_rows))[:DOCUMENTS]:
         if not 1 <= chunk_counts.get(name, 0) <= MOST_CHUNKS:
             continue
         document = source.only({name})
         if not isinstance(document, ListsChunks):
             return None
-        tables = without_retired(collect_tables(document))
-        asked_of = (
-            read_table_question(marked, kind, measure, table, comparisons) for table in in_time(tables)
-        )
-        fitting += filter(None, asked_of)
+        tables += without_retired(collect_tables(document))
+    asked_of = (read_table_question(marked, kind, measure, table, comparisons) for table in in_time(tables))
+    fitting = list(filter(None, asked_of))
     best = max((asked.fit for asked in fitting), default=())
-    chosen = [asked for asked in fitting if asked.fit == best]
     # Where several tables fit equally, the question may mean any of them.
+    chosen = [asked for asked in fitting if asked.fit == best]
+    found = [passage["id"] for passage in read[len(passages) :]]
+    if comparisons and not any(best[:4]):  # its only words are those of columns
+        chosen = _choose_by_rank(chosen, tables, found)
+    if not fitting and (kind in ("most", "least") or comparisons or NOT.search(marked)):
+        tables = _of_latest_editions(question, tables)
+        by_meaning = (
+            read_table_question(marked, kind, measure, table, comparisons, by_meaning=True)
+            for table in in_time(tables)
+        )
+        # Conditions that leave out none of the rows may mean another table.
+        fitting = [
+            one for one in by_meaning if one and (one.kind != "list" or len(one.rows) < len(one.table.rows))
+        ]
+        chosen = _choose_by_rank(fitting, tables, found)
     result = _ANSWERS.get(chosen[0].kind, _calculate)(chosen[0]) if len(chosen) == 1 else None
     return _write(result, chosen[0], passages) if result else None
+
+
+def _choose_by_rank(
+    fitting: Sequence[TableQuestion], tables: Sequence[WholeTable], found: Sequence[str]
+) -> list[TableQuestion]:
+    """Return the question of the table whose chunks are clearly first among those found."""
+    firsts = [1 / (SMOOTHING + rank) for rank in range(len(found))]
+    chunk_weights = dict(zip(found, firsts, strict=True))
+
+    def weigh(table: WholeTable, few: int = 0) -> float:
+        chunks = {row.chunk["id"] for row in table.rows}
+        weight = sum(chunk_weights.get(chunk, 0.0) for chunk in chunks)
+        return weight * max(1.0, sum(firsts[:few]) / sum(firsts[: len(chunks)])) if weight else 0.0
+
+    weights = [weigh(asked.table, FEW if any(asked.fit[:5]) else 0) for asked in fitting]
+    least = max([LEAST_FOUND, *(SHARE * weigh(table) for table in tables)])
+    first, second = sorted([*weights, 0, 0], reverse=True)[:2]
+    return [
+        asked
+        for weight, asked in zip(weights, fitting, strict=True)
+        if weight == first > max(least, CLEARLY * second)
+    ]
+
+
+def _of_latest_editions(question: str, tables: Sequence[WholeTable]) -> list[WholeTable]:
+    """Leave out the tables of "prices-2025.csv" beside "prices-2026.xlsx" unless the year is asked for."""
+    names = [PurePath(table.rows[0].chunk["source"]).stem for table in tables]
+    asked, latest = set(YEAR.findall(question)), dict[str, str]()
+    for name in names:
+        series, years = YEAR.sub("", name), max(YEAR.findall(name), default="")
+        latest[series] = max(latest.get(series, ""), years)
+    return [
+        table
+        for name, table in zip(names, tables, strict=True)
+        if latest[YEAR.sub("", name)] in name or not asked.isdisjoint(YEAR.findall(name))
+    ]
 
 
 class _Result(NamedTuple):
@@ -99,11 +156,12 @@ def _find_extreme(asked: TableQuestion) -> _Result | None:
 
 def _calculate(asked: TableQuestion) -> _Result | None:
     values, calculate = column_numbers(asked.rows, asked.column), KINDS[asked.kind].calculate
-    if not values or calculate is None:
+    examples = [match for row in asked.rows if (match := NUMBER.fullmatch(row.value(asked.column)))]
+    filled = [row for row in asked.rows if row.value(asked.column)]
+    if not values or calculate is None or len(examples) < len(filled):
         return None
     number = calculate(list(values.values()))
     rows = [asked.rows[i] for i in values]
-    examples = [match for row in rows if (match := NUMBER.fullmatch(row.value(asked.column)))]
     figure = write_number(number, (match["number"] for match in examples))
     example = examples[0]
     written = f"{example['before'].strip('+-−')}{figure}{example.string[example.end('number') :]}"

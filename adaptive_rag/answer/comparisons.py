@@ -14,6 +14,7 @@ from operator import eq, ge, gt, le, lt
 from typing import Any, NamedTuple
 
 from adaptive_rag.answer.rows import with_unit
+from adaptive_rag.answer.table_meaning import closest
 from adaptive_rag.answer.whole_tables import (
     NamedRow,
     WholeTable,
@@ -62,12 +63,13 @@ _NAMES = {"one": "1", **NUMBER_NAMES}
 # "1,200.50", "89,90" and "1.249,00"; not "10:00", "3/4" or "2.1.3"
 _NUMBER = r"(?:\d{1,3}(?:\.\d{3})+,\d+|\d[\d,]{0,20}+(?:\.\d+)?)(?![\d:/]|[.-]\d)"
 # A date or year, or an amount: "£1,200.50", "three"
-_VALUE = rf"(?P<low>{_DATE}|[£$€]?{_NUMBER}%?|(?:{'|'.join(_NAMES)})\b)"
+_VALUE = rf"(?:the )?(?P<low>{_DATE}|[£$€]?{_NUMBER}%?|(?:{'|'.join(_NAMES)})\b)"
 # The comparisons in the order in which they are looked for: "no more than" before "more than".
 _COMPARISONS: list[tuple[Callable[[Any, Any], bool], str]] = [
     (ge, rf"(?:between|from) {_VALUE} (?:and|to|until) {_VALUE.replace('low', 'high')}"),
     (ge, rf"{_VALUE}(?P<unit> \w+)? (?:or|and) (?:over|above|{_MORE})\b(?! than\b)"),
     (le, rf"{_VALUE}(?P<unit> \w+)? (?:or|and) (?:under|below|{_LESS})\b(?! than\b)"),
+    (lt, rf"since before {_VALUE}"),
     (ge, rf"(?:since|at least|not? (?:{_LESS}) than|a minimum of) {_VALUE}"),
     (le, rf"(?:until|by|at most|up to|not? (?:{_MORE}) than|a maximum of) {_VALUE}"),
     (gt, rf"(?:after|over|above|exceeds?|exceeding|(?:{_MORE}) than) {_VALUE}"),
@@ -100,8 +102,12 @@ class CellComparison(NamedTuple):
 
     def select(self, values: dict[int, tuple[Any, ...]]) -> list[int]:
         """Return the indexes of the values that fulfil it: after May is any day of June, but none of May."""
-        years = YEAR.findall(self.limits[-1][1]) or list({str(value[0]) for value in values.values()})
-        limits = [(test, self._read_limit(text, years)) for test, text in self.limits]
+        years = YEAR.findall(self.limits[-1][1]) or sorted({str(value[0]) for value in values.values()})
+        # What expires before August does so in the first of the years.
+        limits = [
+            (test, self._read_limit(text, years[:1] if test in (lt, le) else years))
+            for test, text in self.limits
+        ]
         return [
             i
             for i, value in values.items()
@@ -130,8 +136,8 @@ def read_comparisons(question: str) -> tuple[str, list[CellComparison]]:
             parts = defaultdict(str, match.groupdict(""))
             low, high = parts["low"].lower(), parts["high"].lower()
             after, text = parts["after"], parts["text"]
-            unit = "".join(_units(f"{low} {parts['unit']} {after}"))
-            if _units(after):
+            unit = "".join(units_of(f"{low} {parts['unit']} {after}"))
+            if units_of(after):
                 text, after = text + after, ""
             before, after = question[: match.start()], after + question[match.end() :]
             question = f"{before}{MARK}{after}"
@@ -154,19 +160,21 @@ def measures_of(asked: Iterable[str]) -> Iterator[str]:
 
 
 def find_compared(
-    comparison: CellComparison, asked: set[str], table: WholeTable
+    comparison: CellComparison, asked: set[str], table: WholeTable, question: str = ""
 ) -> tuple[str, list[str], str] | None:
     """Return the column that a question with the terms `asked` compares, the fitting cells, and a text.
 
-    None where it may be any of several columns.
+    None where it may be any of several columns; if `question` is given, the closest in meaning counts.
     """
     rows, (first, *others) = table.rows, table.columns
     _, is_of_times, unit, before, after, text = comparison
     # The first column may have the numbers of orders.
     values = {name: comparison.values(rows, name) for name in others + [first] * is_of_times}
     examples = {name: rows[min(found)].value(name) for name, found in values.items() if found}
-    of_unit = [name for name, cell in examples.items() if unit in _units(f"{name} {cell}")]
-    columns = of_unit or [name for name, cell in examples.items() if not (unit and _units(f"{name} {cell}"))]
+    of_unit = [name for name, cell in examples.items() if unit in units_of(f"{name} {cell}")]
+    columns = of_unit or [
+        name for name, cell in examples.items() if not (unit and units_of(f"{name} {cell}"))
+    ]
     near = {stem(before), stem(after)}
     likely = [name for name in columns if near.intersection(terms(name))]
     groups = [name for name in others if asked.intersection(terms(name)) and name not in examples]
@@ -181,17 +189,25 @@ def find_compared(
         measures = ["age", *_SIZE.split()]
     by_measure = ([name for name in columns if stem(word) in terms(name)] for word in measures)
     likely = likely or next(filter(None, by_measure), [])
-    if not likely and (is_of_times or (of_unit and (is_of_money or not measures))):
+    named = of_unit or (question and unit in units_of(table.title))  # "Turnover, in thousand euro"
+    if not likely and (is_of_times or (named and (is_of_money or not measures))):
+        likely = columns
+    if not likely and question and not unit and len(columns) == 1 and closest(f"{before} {after}", columns):
         likely = columns
     shared = {name: len(asked.intersection(terms(name))) for name in likely}
     best = [name for name in likely if shared[name] == max(shared.values())]
+    fulfil = {name: comparison.select(values[name]) for name in best}
+    if len(best) > 1 and question:
+        # Of the price for members and for others, both may be below 5 euros in the same rows.
+        same = all(rows == fulfil[best[0]] for rows in fulfil.values())
+        best = best[:1] if same else [name for name in best if name == closest(question, best)]
     if len(best) != 1:
         return None
-    cells = dict.fromkeys(rows[i].value(best[0]) for i in comparison.select(values[best[0]]))
+    cells = dict.fromkeys(rows[i].value(best[0]) for i in fulfil[best[0]])
     return best[0], list(filter(None, cells)), f"{with_unit(best[0], '0')[0]} {text}"
 
 
-def _units(text: str) -> set[str]:
+def units_of(text: str) -> set[str]:
     """Return the units that a text names: "euro" for "€" and "Fee (EUR)"."""
     named = {UNITS[term] for word in words(text) if (term := stem(word)) in UNITS}
     return named | {unit for symbol, unit in _SYMBOLS.items() if symbol in text}

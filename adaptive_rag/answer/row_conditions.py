@@ -7,7 +7,7 @@ from calendar import month_name
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import pairwise, zip_longest
 
 from adaptive_rag.answer.comparisons import YEAR, CellComparison, find_compared
 from adaptive_rag.answer.whole_tables import (
@@ -18,6 +18,7 @@ from adaptive_rag.answer.whole_tables import (
     is_flag,
     yes_cells,
 )
+from adaptive_rag.answer.word_lists import MONTHS, WEEKDAYS
 from adaptive_rag.deadline import in_time
 from adaptive_rag.text.words import ASKING_WORDS, STOP_WORDS, stem, terms, words
 
@@ -39,12 +40,12 @@ _AFTER_HEAD = re.compile(r"[,;(]| (?:with|without|of|for|from|in|at|on|by|to) | 
 _NEGATION = re.compile(r"\b(?:without|not|no(?!\.| ?\d))\b")
 # "Which courses are not full?" asks for the rows without what is named after it; so does "who has no phone".
 NOT = re.compile(
-    r"\b(?:(?:is|are|was|were|has|have|had|does|do|did)(?: not|n['’]t)|"
+    r"\b(?:(?:is|are|was|were|has|have|had|does|do|did|ca|can|could)(?: not|n['’]?t)|cannot|never|"
     r"(?P<lack>no(?! longer\b|\.| ?\d)|without|lacks?))\b",
     re.IGNORECASE,
 )
 # The cells of a column that say that there is none.
-EMPTY = frozenset(["", *"0 no n false ✗ none".split()])
+EMPTY = frozenset(["", *"0 no n false ✗".split()])
 # A term that at least this share of the different cells of a column has tells none of them apart.
 COMMON = 0.8
 
@@ -62,11 +63,17 @@ class RowConditions:
 
 
 def find_conditions(
-    question: str, asked: set[str], table: WholeTable, flags: bool, comparisons: Sequence[CellComparison] = ()
+    question: str,
+    asked: set[str],
+    table: WholeTable,
+    flags: bool,
+    comparisons: Sequence[CellComparison] = (),
+    by_meaning: bool = False,
 ) -> RowConditions | None:
     """Find the rows that a question with the terms `asked` means; None where it may mean others, or no row.
 
-    `flags`: whether naming a column of "yes" and "no" asks for the rows with "yes".
+    `flags`: whether naming a column of "yes" and "no" asks for the rows with "yes". `by_meaning`: whether a
+    comparison may be of the column that is closest in meaning.
     """
     column_terms = set(terms(" ".join(table.columns)))
     cells, cell_terms = _find_cells(question, asked, table)
@@ -74,30 +81,36 @@ def find_conditions(
     topic = {term for term in terms(table.topic) if not YEAR.fullmatch(term)}
     if len(set(named)) < len(named) or any(cell_terms[column] <= topic for column in cells):
         return None  # a word names cells of two columns, or both cells and the whole table
-    if _names_stop_word(NOT.sub("", question, count=1), table, set(named)):
+    if _names_stop_word(NOT.sub("", question), table, set(named)):
         return None  # "in" may be the cell or just the word
     found = set[str]().union(*cell_terms.values())
     by_date = _select_dates(question, asked, asked - found - column_terms, table)
     if by_date is None:
         return None
     unknown = asked - found - by_date.terms - column_terms - set(terms(table.topic))
+    texts = dict[str, str]()
     for term in unknown:
-        if (cell := _find_name(term, table)) and cell[0] not in cells:
-            cells[cell[0]], cell_terms[cell[0]] = [cell[1]], {term}
+        named_by = _find_name(term, table, several=by_meaning)
+        if named_by and named_by[0] not in cells:
+            column, cells[column] = named_by
+            cell_terms[column] = {term}
             found.add(term)
-    negation, denied = NOT.search(question), set[str]()
-    if negation:
-        after = question[negation.end() :].partition("\n")[0]
+            if len(cells[column]) > 1:
+                asked_word = next((word for word in words(question) if stem(word) == term), term)
+                texts[column] = f"{column} {asked_word}"  # rather than all names of lentils
+    negations, negated, emptied = [*NOT.finditer(question)], set[str](), list[str]()
+    for negation, following in zip_longest(negations, negations[1:]):
+        after = question[negation.end() : following and following.start()].partition("\n")[0]
         denied = {*terms_for(table, after), *find_capitals(after, table)} - set(map(stem, ASKING_WORDS))
-    negated = {name for name in cells if denied & {*terms(name), *cell_terms.get(name, ())}}
-    emptied = [name for name in table.columns if name not in cells and denied.intersection(terms(name))]
-    if negation and (
-        len(negated) + len(emptied) != 1 or denied & by_date.terms or (negated and negation["lack"])
-    ):
-        return None
-    by_name, texts, counts_rows = cells.keys() - negated, dict[str, str](), False
+        denying = {name for name in cells if denied & {*terms(name), *cell_terms.get(name, ())}}
+        empty = [name for name in table.columns if name not in cells and denied.intersection(terms(name))]
+        if len(denying) + len(empty) != 1 or denied & by_date.terms or (denying and negation["lack"]):
+            return None
+        negated |= denying
+        emptied += empty
+    by_name, counts_rows = cells.keys() - negated, False
     for name in emptied:
-        cells[name] = sorted({value for row in table.rows if (value := row.value(name)).lower() in EMPTY})
+        cells[name] = sorted({value for row in table.rows if is_empty(value := row.value(name))})
     if flags:
         named_columns = (name for name in table.columns if (asked - found).intersection(terms(name)))
         cells |= {
@@ -106,7 +119,7 @@ def find_conditions(
             if name not in cells and is_flag(table.rows, name)
         }
     for comparison in in_time(comparisons):
-        compared = find_compared(comparison, asked, table)
+        compared = find_compared(comparison, asked, table, question if by_meaning else "")
         if compared is None or (compared[0] in cells and compared[0] not in texts):
             return None
         name, fulfil, text = compared
@@ -130,10 +143,17 @@ def find_conditions(
     return RowConditions(rows, cells, found | by_date.terms, text, by_name, counts_rows) if rows else None
 
 
+def is_empty(cell: str) -> bool:
+    """Return whether a cell says that there is none: "no", "0.00"."""
+    return cell.lower() in EMPTY or bool(re.fullmatch(r"[^\w.,]*0[.,]?0*[^\w.,]*", cell))
+
+
 def terms_for(table: WholeTable, text: str) -> set[str]:
-    """Return the terms of a text; "remotely" is that of the column "Remote"."""
+    """Return the terms of a text; "remotely" is that of the column "Remote", "Fridays" that of "Fri"."""
     column_terms = set(terms(" ".join(table.columns)))
-    return {again if (again := stem(term)) in column_terms else term for term in terms(text)}
+    short = {stem(f"{word}{ending}"): word[:3] for word in WEEKDAYS | MONTHS for ending in ("", "s")}
+    forms = ((term, stem(term), short.get(term, term)) for term in terms(text))
+    return {next((form for form in each if form in column_terms), each[0]) for each in forms}
 
 
 def _find_cells(
@@ -279,11 +299,18 @@ def _select_dates(
     return RowConditions(rows, {}, {*years, *map(stem, months)}, text)
 
 
-def _find_name(term: str, table: WholeTable) -> tuple[str, str] | None:
-    """Return the column and text of the only cell with a term if it is part of a name: "Roofer Calder"."""
-    cells = {cell for row in table.rows for cell in row.cells if term in terms(cell[1])}
-    if len(cells) != 1:
+def _find_name(term: str, table: WholeTable, several: bool) -> tuple[str, list[str]] | None:
+    """Return the column and text of the only cell with a term if it is part of a name: "Roofer Calder".
+
+    With `several`, also the cells of a column that all have the term: "Red lentils", "Green lentils".
+    """
+    cells = {cell: None for row in table.rows for cell in row.cells if term in terms(cell[1])}
+    columns = {column for column, _ in cells}
+    if len(columns) != 1 or (len(cells) > 1 and not several):
         return None
-    [(column, cell)] = cells
-    is_name = any(term == stem(word.lower()) and word[0].isupper() for word in re.findall(r"[^\W_]+", cell))
-    return (column, cell) if is_name else None
+    if several and columns != {table.name_column}:
+        return None  # "Juniors pay 20" of the remarks says nothing of "junior clubs"
+    texts = [text for _, text in cells]
+    names = re.findall(r"[^\W_]+", texts[0])
+    is_name = any(term == stem(word.lower()) and word[0].isupper() for word in names)
+    return (columns.pop(), texts) if is_name or len(cells) > 1 else None

@@ -8,6 +8,7 @@ from itertools import takewhile
 
 from adaptive_rag.answer.comparisons import MEASURES, YEAR, measures_of
 from adaptive_rag.answer.table_kinds import FOR_ROWS
+from adaptive_rag.answer.table_meaning import closest
 from adaptive_rag.answer.whole_tables import NamedRow, WholeTable, column_dates, column_numbers, is_flag
 from adaptive_rag.text.words import STOP_WORDS, stem, terms, words
 
@@ -86,6 +87,7 @@ def find_column(
     matched: Collection[str],
     rows: Sequence[NamedRow],
     kind: str,
+    by_meaning: bool = False,
 ) -> str | None:
     """Return the column that is asked for; None where there is none of the type that the question needs."""
     first, *others = dict.fromkeys(name for row in rows for name, _ in row.cells)
@@ -126,7 +128,19 @@ def find_column(
     if len(best) > 1:
         # The first column only names the rows: "the total of all orders".
         best = [name for name in best if name != first]
+    if by_meaning and not best and measure not in MEASURES and kind in ("most", "least"):
+        best = [name for name in others if column_numbers(rows, name)]
+    elif by_meaning and len(best) > 1 and measured:
+        # The highest price for members may be of the same product as that for others.
+        extremes = [_rows_of_extreme(rows, name, kind) for name in best]
+        return best[0] if extremes.count(extremes[0]) == len(best) else closest(question, best)
     return best[0] if len(best) == 1 else None
+
+
+def _rows_of_extreme(rows: Sequence[NamedRow], column: str, kind: str) -> list[int]:
+    numbers = column_numbers(rows, column)
+    extreme = (max if kind == "most" else min)(numbers.values(), default=None)
+    return [i for i, number in numbers.items() if number == extreme]
 
 
 def _is_of_times(column: str, first: str, rows: Sequence[NamedRow]) -> bool:

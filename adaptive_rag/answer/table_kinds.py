@@ -53,7 +53,7 @@ KINDS: dict[str, TableKind] = {
     "sum": TableKind(
         r"\b(?:total|sum|altogether|together|combined|in all|adds? up)\b",
         "total sum add adds added up altogether together overall",
-        r"(?:(?:grand|overall) |sub-?)?totals?|sum",
+        r"(?:(?:grand|overall) |sub-?)?totals?|sum|[\w ]{3,40} (?:together|combined)",
         _add_up,
     ),
     "mean": TableKind(r"\baverage\b|(?:^|\b(?:the|a|of) )mean\b", "average mean", "average|mean", _mean),
@@ -73,9 +73,11 @@ WHICH = re.compile(
 )
 # "Who works remotely?" and "which tutor teaches two courses?" ask for the rows that meet the conditions.
 ASKS_FOR_ROWS = re.compile(
-    rf"^(?:who(?:se|m)?|when)\b|^(?:(?:at|for|from|in|of|on|to) )?(?:which\b|what (?!happens\b).*{MARK})",
+    rf"^when\b|^(?:(?:at|for|from|in|of|on|to|with) )?(?:who(?:se|m)?\b|which\b|what (?!happens\b).*{MARK})",
     re.DOTALL,
 )
+# "Dishes under 8 euro without milk", "where don't you deliver on Fridays"
+_ROWS_WITH = re.compile(r"(?:where|any(?:thing|one|body)|(?:(?:all|any|the) )?(?:\w+ )?\w+s)\b")
 # Words of questions that ask for rows and need not occur in the table, in addition to ASKING_WORDS.
 FOR_ROWS = frozenset(
     map(
@@ -117,7 +119,7 @@ def asks_for_other_rows(question: str) -> bool:
         "or" in words(question)
         or (negation and re.search(f"^(?!.* and ).*{MARK}", question[negation.end() :]))
     )
-    return bool(is_unclear or _OTHER_ROWS.search(NOT.sub("", question, count=1)))
+    return bool(is_unclear or _OTHER_ROWS.search(NOT.sub("", question)))
 
 
 def question_kind(question: str) -> tuple[str | None, str]:
@@ -125,16 +127,19 @@ def question_kind(question: str) -> tuple[str | None, str]:
     lower = question.lower()
     for word in words(question):
         adjective = SUPERLATIVES.get(word)
-        if adjective is None or re.search(rf"\bat (?:the )?{word}\b", lower):
+        if adjective is None or re.search(rf"\b(?:at(?: the)?|no|without(?: any| a)?) {word}\b", lower):
             continue
         if "least expensive" in lower:
             return "least", "expensive"
         next_word = re.search(rf"\b{word} (?P<word>[^\W\d_]+)", lower)
-        measure = adjective or (next_word["word"] if next_word else "")
+        measure = adjective or (
+            next_word["word"] if next_word and next_word["word"] not in STOP_WORDS else ""
+        )
         return "most" if word in MOST else "least", measure
     for name, kind in KINDS.items():
         if kind.pattern and re.search(kind.pattern, lower):
             return name, ""
     plural = WHICH.match(lower)
     is_list = (plural and plural["noun"] not in STOP_WORDS) or ASKS_FOR_ROWS.match(lower)
+    is_list = is_list or (_ROWS_WITH.match(lower) and (MARK in lower or NOT.search(lower)))
     return "list" if is_list else None, ""

@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from adaptive_rag.answer.comparisons import MEASURES, SUPERLATIVES, YEAR, CellComparison
+from adaptive_rag.answer.comparisons import MEASURES, SUPERLATIVES, YEAR, CellComparison, units_of
 from adaptive_rag.answer.quotes import readable
 from adaptive_rag.answer.row_conditions import (
     EMPTY,
@@ -40,8 +40,10 @@ from adaptive_rag.answer.table_kinds import (
     WHAT_IS_IN,
     WHICH,
 )
+from adaptive_rag.answer.table_meaning import BLAND, harmless_words, in_words_of
 from adaptive_rag.answer.table_sections import leave_out_row_of_all, select_section
 from adaptive_rag.answer.whole_tables import NamedRow, WholeTable, column_dates, column_numbers
+from adaptive_rag.answer.word_lists import UNITS
 from adaptive_rag.state import Phrase
 from adaptive_rag.text.phrases import say
 from adaptive_rag.text.words import stem, terms, words
@@ -80,7 +82,8 @@ class _AskedTable:
     table: WholeTable
     terms: set[str]
     found: RowConditions
-    is_known: bool  # whether all terms occur in the table, and one of them is its own
+    is_known: bool  # whether all terms occur in the table, and one of them is its own, or are explained
+    by_meaning: bool = False  # whether some terms do not occur in the table
     of_cells: bool = False  # whether the numbers in cells are added up: "how many visits"
 
     @property
@@ -95,15 +98,26 @@ class _AskedTable:
 
 
 def read_table_question(
-    question: str, kind: str, measure: str, table: WholeTable, comparisons: Sequence[CellComparison] = ()
+    question: str,
+    kind: str,
+    measure: str,
+    table: WholeTable,
+    comparisons: Sequence[CellComparison] = (),
+    by_meaning: bool = False,
 ) -> TableQuestion | None:
-    """Read a question by a table's names and cells; None where one of its words occurs in none of them."""
+    """Read a question by a table's names and cells; None where one of its words occurs in none of them.
+
+    `by_meaning`: whether words may also be explained by their place in the question, and columns by meaning.
+    """
     if table.has_bare_names and kind in ("count", "list"):
         return None
-    asked = _read_words(question, kind, measure, table, comparisons)
+    if by_meaning:
+        known = table.terms.union(ASKING, FOR_ROWS, MEASURES, SUPERLATIVES)
+        question = in_words_of([*filter(str.isalpha, table.columns)], known, question)
+    asked = _read_words(question, kind, measure, table, comparisons, by_meaning)
     if asked is None:
         return None
-    if asked.kind == "count" and any(map(asked.table.is_key, asked.found.by_name)):
+    if asked.kind == "count" and any(map(asked.table.is_key, asked.found.by_name)) and not by_meaning:
         return _read_stock_question(asked)
     if asked.kind == "count" and counts_cells(question, asked.terms, asked.table):
         asked = replace(asked, kind="sum", of_cells=True)
@@ -118,7 +132,7 @@ def read_table_question(
     if asked_kind.calculate and not asked.of_cells and not is_of_counted(question, column):
         # "The total number of nurses" is no sum of their hours.
         return (
-            read_table_question(question, "count", measure, table, comparisons)
+            read_table_question(question, "count", measure, table, comparisons, by_meaning)
             if asked.kind == "sum"
             else None
         )
@@ -145,14 +159,19 @@ def read_table_question(
 
 
 def _read_words(
-    question: str, kind: str, measure: str, table: WholeTable, comparisons: Sequence[CellComparison]
+    question: str,
+    kind: str,
+    measure: str,
+    table: WholeTable,
+    comparisons: Sequence[CellComparison],
+    by_meaning: bool,
 ) -> _AskedTable | None:
     """Compare the words of a question with the names and cells of a table; None if it cannot be read so."""
     table = select_section(question, table)
     without_all, row_terms = leave_out_row_of_all(table)
     table = table if kind in ("count", "list") else without_all
     question_terms = {
-        *terms_for(table, NOT.sub("", question, count=1)),
+        *terms_for(table, NOT.sub("", question)),
         *find_letters(question),
         *find_capitals(question, table),
     }
@@ -162,7 +181,13 @@ def _read_words(
     shows_columns = kind == "list" and SHOWS_COLUMNS.search(question.lower())
     # "How many have paid?" does not count the rows.
     flags = not shows_columns and (kind != "count" or bool(counted_words(question)))
-    found = find_conditions(question, question_terms - row_terms, table, flags, comparisons)
+    harmless = _explained_words(question, table) if by_meaning else set()
+    # "Who retired before 2019" is not about the date on which they joined, and "how many nurses" counts them.
+    dated = {stem(comparison.before) for comparison in comparisons if comparison.is_of_times} - BLAND
+    harmless -= dated.union(map(stem, counted_words(question)))
+    found = find_conditions(
+        question, question_terms - row_terms - harmless, table, flags, comparisons, by_meaning
+    )
     if found is None or found.terms.intersection(map(stem, SUPERLATIVES)):
         return None
     name_column = table.columns[0]
@@ -174,7 +199,15 @@ def _read_words(
     known |= set(terms(" ".join(table.columns)))
     known |= {stem(word) for word in words(question) if word in SUPERLATIVES or word in MEASURES}
     is_about = bool(comparisons or asked & (table_terms | found.terms))
-    return _AskedTable(question.lower(), kind, measure, table, asked, found, asked <= known and is_about)
+    is_known = asked <= known | harmless if by_meaning else asked <= known and is_about
+    asked = asked & known if by_meaning else asked
+    return _AskedTable(question.lower(), kind, measure, table, asked, found, is_known, by_meaning)
+
+
+def _explained_words(question: str, table: WholeTable) -> set[str]:
+    """Return the stems of words that say nothing of the rows: by their place, or the units of columns."""
+    units = units_of(" ".join(table.columns))
+    return (harmless_words(question) | {term for term, unit in UNITS.items() if unit in units}) - table.terms
 
 
 def _find_asked_column(asked: _AskedTable) -> str | None:
@@ -187,7 +220,9 @@ def _find_asked_column(asked: _AskedTable) -> str | None:
         matched += [name for name in numbers if asked.terms.intersection(terms(name)) <= topic]
     # "The highest salary under 50,000" names its column in the condition.
     for left_out in (matched, asked.found.by_name) if asked.kind != "count" else (matched,):
-        column = find_column(asked.terms - ASKING, asked.question, asked.measure, left_out, rows, asked.kind)
+        column = find_column(
+            asked.terms - ASKING, asked.question, asked.measure, left_out, rows, asked.kind, asked.by_meaning
+        )
         if column is not None:
             return column
     return None

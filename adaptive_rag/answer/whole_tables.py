@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from calendar import day_name
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -22,6 +23,7 @@ from adaptive_rag.source import ListsChunks
 from adaptive_rag.state import Candidate, Chunk, to_candidate
 from adaptive_rag.text.places import section_at
 from adaptive_rag.text.tables import name_cells
+from adaptive_rag.text.words import terms
 
 _SEPARATOR = re.compile(r"[-_.]")
 # A cell with a word of at least three small letters, unlike "105" or "HC-001"
@@ -39,7 +41,12 @@ NUMBER = re.compile(
 # "0,125", "89,90", "1.249,000"
 _DECIMAL_COMMA = re.compile(r"0,\d+|.*,\d{1,2}|.*\..*,\d+")
 _SWAPPED = str.maketrans(".,", ",.")
-_NO_VALUE = frozenset("n/a n.a. na - – — --- … ...".split())
+_NO_VALUE = frozenset("n/a n.a. na none - – — --- … ...".split())
+# "from 3.50" is compared as 3.50.
+_LEAST = re.compile(r"from (?=\W?\d)")
+# A column of numbers or dates may have words in place of at most this share of them: "on request".
+_WORDS_BESIDE = 0.25
+_WEEKDAY = re.compile(rf"^(?:{'|'.join(f'{day[:3]}(?:{day[3:]})?' for day in day_name)}),? (?=\w)")
 # The column that Excel's loader makes of a line above a table
 _LINE_ABOVE = "table"
 _ARCHIVE = re.compile(r"\barchive\b", re.IGNORECASE)
@@ -51,9 +58,11 @@ TEXTS = 4
 LONGEST_CELL = 200
 # Maximum number of characters of a date: a longer cell is not compared with each of the formats.
 _LONGEST_DATE = 30
+_LIKE_DATE = re.compile(r"\d{4}|\d.*[^\W\d_]{3}|[^\W\d_]{3}.*\d")  # unlike "45.20"
 _DATE_FORMATS = (
     *("%Y-%m-%d", "%d %B %Y", "%d %b %Y", "%B %d, %Y", "%d.%m.%Y", "%Y-%m-%d %H:%M:%S"),
     *("%B %Y", "%b %Y"),
+    *("%d %B", "%d %b"),  # of the same year
 )
 
 
@@ -121,6 +130,12 @@ class WholeTable:
     def topic(self) -> str:
         """Return the names of the table's document and section as words, with the document's title."""
         return _SEPARATOR.sub(" ", f"{self.place} {' '.join(self.headings)} {self.title}")
+
+    @cached_property
+    def terms(self) -> set[str]:
+        """Return the terms of its names and cells."""
+        cells = (cell for row in in_time(self.rows) for _, cell in row.cells)
+        return set(terms(" ".join([self.topic, *self.columns, *dict.fromkeys(cells)])))
 
     @cached_property
     def name_column(self) -> str:
@@ -254,9 +269,11 @@ def _read_record(passage: Candidate, others: Sequence[Chunk]) -> Iterator[NamedR
 def column_numbers(rows: Sequence[NamedRow], column: str) -> dict[int, Decimal]:
     """Return the numbers in a column by the index of their row.
 
-    The result is empty if a cell is no clear number, or if the units differ. Empty cells are left out.
+    The result is empty if a cell is no clear number, or if the units differ. Empty cells are left out, and a
+    few in words, such as "on request".
     """
-    matches = {i: match for i, row in enumerate(rows) if (match := NUMBER.fullmatch(row.value(column)))}
+    filled = {i: _LEAST.sub("", value) for i, row in enumerate(rows) if (value := row.value(column))}
+    matches = {i: match for i, value in filled.items() if (match := NUMBER.fullmatch(value))}
     units = {(match["before"].strip("+-−"), match["after"]) for match in matches.values()}
     numbers = {i: match["number"] for i, match in matches.items()}
     if has_decimal_comma(numbers.values()):
@@ -266,7 +283,7 @@ def column_numbers(rows: Sequence[NamedRow], column: str) -> dict[int, Decimal]:
         number.startswith("0.") for number in numbers.values()
     )
     is_english = all(re.fullmatch(_ENGLISH_NUMBER, number) for number in numbers.values())
-    if len(units) != 1 or is_unclear or not is_english or len(matches) < _count_filled(rows, column):
+    if len(units) != 1 or is_unclear or not is_english or not _are_few_words(filled, matches):
         return {}
     return {
         i: (-1 if {"-", "−"} & set(match["before"]) else 1) * Decimal(numbers[i].replace(",", ""))
@@ -296,12 +313,12 @@ def column_dates(rows: Sequence[NamedRow], column: str) -> dict[int, datetime]:
     The result is empty if a cell is no date, or if "03/04/2026" may be a day of March or of April.
     """
     values = {i: value for i, row in enumerate(rows) if (value := row.value(column))}
-    if max(map(len, values.values()), default=0) > _LONGEST_DATE:
+    if not any(map(_LIKE_DATE.search, values.values())) or max(map(len, values.values())) > _LONGEST_DATE:
         return {}
     readings = list[dict[int, datetime]]()
     for date_format in ("%d/%m/%Y", "%m/%d/%Y"):
         dates = {i: date for i, value in values.items() if (date := _read_date(value, date_format))}
-        readings += [dates] if len(dates) == len(values) and dates not in readings else []
+        readings += [dates] if _are_few_words(values, dates) and dates not in readings else []
     return readings[0] if len(readings) == 1 else {}
 
 
@@ -315,12 +332,15 @@ def yes_cells(rows: Sequence[NamedRow], column: str) -> list[str]:
     return sorted({cell for row in rows if (cell := row.value(column)).lower() in _YES})
 
 
-def _count_filled(rows: Sequence[NamedRow], column: str) -> int:
-    return sum(bool(row.value(column)) for row in rows)
+def _are_few_words(cells: Mapping[int, str], values: Collection[int]) -> bool:
+    """Return whether the cells without a value are few and have no digit: "on request"."""
+    others = [cell for i, cell in cells.items() if i not in values]
+    return len(others) <= _WORDS_BESIDE * len(values) and not re.search(r"\d", " ".join(others))
 
 
 @lru_cache(maxsize=65536)
 def _read_date(text: str, further_format: str) -> datetime | None:
+    text = _WEEKDAY.sub("", text, count=1)
     for date_format in (*_DATE_FORMATS, further_format):
         try:
             return datetime.strptime(text, date_format).replace(tzinfo=UTC)
