@@ -121,48 +121,54 @@ class Context(BaseSettings):
     )
 
     recipe: str | None = Field(
-        None, description="Published system whose settings are used where nothing else is set."
+        default=None, description="Published system whose settings are used where nothing else is set."
     )
     index: str | SkipJsonSchema[InstanceOf[ChunkSource]] = Field(
-        ".adaptive-rag", description="Folder or URI of the index to search."
+        default=".adaptive-rag", description="Folder or URI of the index to search."
     )
     retriever: SkipJsonSchema[InstanceOf[BaseRetriever] | InstanceOf[VectorStore] | None] = Field(
-        None,
+        default=None,
         description="A LangChain retriever or vector store to search instead of the index.",
         exclude=True,
     )
     embeddings: str | SkipJsonSchema[InstanceOf[Embeddings]] | None = Field(
-        None, description="Embedding model as 'provider:name'. By default the one the index was made with."
+        default=None,
+        description="Embedding model as 'provider:name'. By default the one the index was made with.",
     )
     model: str | SkipJsonSchema[InstanceOf[BaseChatModel]] | None = Field(
-        None, description="Chat model as 'provider:name'. Without one every step is done locally."
+        default=None, description="Chat model as 'provider:name'. Without one every step is done locally."
     )
     reader: str | SkipJsonSchema[InstanceOf[Reader]] | None = Field(
-        None, description="Model that reads passages, as 'onnx:PATH'. By default the shipped one."
+        default=None, description="Model that reads passages, as 'onnx:PATH'. By default the shipped one."
     )
     route: Annotated[str | None, CallerMaySet()] = Field(
-        None, description="Strategy for every question. By default the question is classified."
+        default=None, description="Strategy for every question. By default the question is classified."
     )
     k: Annotated[int | None, CallerMaySet(ceiling="serving.max_k")] = Field(
-        None, ge=1, le=1000, description="Number of passages read. By default the strategy's budget decides."
+        default=None,
+        ge=1,
+        le=1000,
+        description="Number of passages read. By default the strategy's budget decides.",
     )
     profile: Annotated[Profile | None, CallerMaySet()] = Field(
-        None,
+        default=None,
         description="Read 3, 5 or 8 passages, more or fewer by the question's complexity and domain; `k` "
         "takes precedence.",
     )
     where: Annotated[str, AfterValidator(_check_condition), CallerMaySet()] = Field(
-        "",
+        default="",
         description="Condition that a passage must meet, such as 'kind = pdf and page < 10'; "
         "`adaptive-rag info` lists the fields.",
     )
-    ontology: str | None = Field(None, description="YAML file of domain terms: category -> terms.")
-    user_id: str | None = Field(None, description="User whose stored profile is added to the context.")
+    ontology: str | None = Field(default=None, description="YAML file of domain terms: category -> terms.")
+    user_id: str | None = Field(
+        default=None, description="User whose stored profile is added to the context."
+    )
     without: Annotated[frozenset[Mechanism], NoDecode, BeforeValidator(split_list)] = Field(
-        frozenset(), description="Parts to leave out, to measure their worth."
+        default=frozenset(), description="Parts to leave out, to measure their worth."
     )
     strict: bool = Field(
-        False,
+        default=False,
         description="Raise if an optional part such as spelling fails, instead of leaving it out: for tests.",
     )
     routing: RoutingSettings = Field(
