@@ -151,6 +151,10 @@ def test_parts_are_left_out_by_the_environment_and_the_file(monkeypatch: pytest.
     assert make_context(without="").without == frozenset()
 
 
+def test_a_condition_that_nobody_has_set_may_be_none() -> None:
+    assert make_context({"where": "page < 9"}, where=None).where == ""
+
+
 # Values for settings that take more than any text or number.
 VALUES = {
     "strict": False,  # tests are strict

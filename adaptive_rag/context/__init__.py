@@ -21,7 +21,6 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.vectorstores import VectorStore
 from pydantic import (
-    AfterValidator,
     BeforeValidator,
     Field,
     InstanceOf,
@@ -78,7 +77,10 @@ SERVER_TABLE = "server"
 MAX_VALUE_LENGTH = 200
 
 
-def _check_condition(text: str) -> str:
+def _check_condition(text: object) -> object:
+    """Check a condition; a program passes None where its user has set none."""
+    if not isinstance(text, str):
+        return "" if text is None else text
     try:
         return read_where(text).text if text.strip() else ""
     except InputError as error:
@@ -155,7 +157,7 @@ class Context(BaseSettings):
         description="Read 3, 5 or 8 passages, more or fewer by the question's complexity and domain; `k` "
         "takes precedence.",
     )
-    where: Annotated[str, AfterValidator(_check_condition), CallerMaySet()] = Field(
+    where: Annotated[str, BeforeValidator(_check_condition), CallerMaySet()] = Field(
         default="",
         description="Condition that a passage must meet, such as 'kind = pdf and page < 10'; "
         "`adaptive-rag info` lists the fields.",
