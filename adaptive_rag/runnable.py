@@ -32,7 +32,7 @@ from adaptive_rag.compare import (
     name_columns,
     plan_columns,
 )
-from adaptive_rag.context import Context, by_group, is_setting, make_context
+from adaptive_rag.context import MAX_VALUE_LENGTH, Context, by_group, is_setting, make_context
 from adaptive_rag.errors import AdaptiveRAGWarning, ConfigurationError
 from adaptive_rag.graph.builder import build_graph, check_names
 from adaptive_rag.graph.caching import open_cache
@@ -126,8 +126,9 @@ class AdaptiveRAG(Runnable[Question, OutputState]):
 
     def __repr__(self) -> str:
         """Show the settings that differ from the defaults."""
-        settings = (f"{name}={value!r}" for name, value in self._settings.items())
-        return redact(f"AdaptiveRAG({', '.join(settings)})")
+        # An index may be restricted to thousands of documents.
+        settings = (redact(f"{name}={value!r}")[:MAX_VALUE_LENGTH] for name, value in self._settings.items())
+        return f"AdaptiveRAG({', '.join(settings)})"
 
     @property
     def InputType(self) -> Any:
