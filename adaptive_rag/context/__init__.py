@@ -313,7 +313,9 @@ def make_context(*layers: Mapping[str, Any], **settings: Any) -> Context:
     try:
         return Context(**merged)
     except ValidationError as error:
-        raise ConfigurationError(redact(explain(error))) from cause_of(error)
+        wrong = {str(problem["loc"][0]) for problem in error.errors() if problem["loc"]}
+        place = "" if wrong & merged.keys() else f"In the environment or in {CONFIG_FILE}: "
+        raise ConfigurationError(redact(place + explain(error))) from cause_of(error)
     except SettingsError as error:
         raise ConfigurationError(f"The environment cannot be read: {error}.") from error
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
