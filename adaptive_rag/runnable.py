@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Self, TypeAlias, cast
 
-from langchain_core.messages import BaseMessage, convert_to_messages
+from langchain_core.messages import BaseMessage, MessageLikeRepresentation, convert_to_messages
 from langchain_core.prompt_values import PromptValue
 from langchain_core.runnables import Runnable, RunnableConfig
 from langchain_core.runnables.config import var_child_runnable_config
@@ -32,7 +32,7 @@ from adaptive_rag.compare import (
     name_columns,
     plan_columns,
 )
-from adaptive_rag.context import Context, by_group, is_setting, make_context
+from adaptive_rag.context import MAX_VALUE_LENGTH, Context, by_group, is_setting, make_context
 from adaptive_rag.errors import AdaptiveRAGWarning, ConfigurationError
 from adaptive_rag.graph.builder import build_graph, check_names
 from adaptive_rag.graph.caching import open_cache
@@ -51,7 +51,7 @@ from adaptive_rag.text.redaction import redact, redact_known_all
 from adaptive_rag.tool import make_tool
 
 Question: TypeAlias = (
-    str | InputState | dict[str, Any] | BaseMessage | Sequence[BaseMessage] | PromptValue | None
+    str | Mapping[str, Any] | BaseMessage | Sequence[MessageLikeRepresentation] | PromptValue | None
 )
 
 # Settings of the index rather than of a question; `from_documents` passes them on.
@@ -126,8 +126,9 @@ class AdaptiveRAG(Runnable[Question, OutputState]):
 
     def __repr__(self) -> str:
         """Show the settings that differ from the defaults."""
-        settings = (f"{name}={value!r}" for name, value in self._settings.items())
-        return redact(f"AdaptiveRAG({', '.join(settings)})")
+        # An index may be restricted to thousands of documents.
+        settings = (redact(f"{name}={value!r}")[:MAX_VALUE_LENGTH] for name, value in self._settings.items())
+        return f"AdaptiveRAG({', '.join(settings)})"
 
     @property
     def InputType(self) -> Any:
@@ -327,7 +328,7 @@ class AdaptiveRAG(Runnable[Question, OutputState]):
         redacted = {name: redact_known_all(value) for name, value in configurable.items() if is_setting(name)}
         if redacted:
             config = {**(config or {}), "configurable": {**configurable, **redacted}}
-        if isinstance(input, dict) and "langgraph_node" in ((config or {}).get("metadata") or {}):
+        if isinstance(input, Mapping) and "langgraph_node" in ((config or {}).get("metadata") or {}):
             # A graph passes its whole state to a node, and an earlier answer is a part of that state.
             input = {name: value for name, value in input.items() if name in InputState.__annotations__}
         is_resumed = input is None and self.graph.checkpointer
@@ -438,7 +439,7 @@ def _to_pair(output: OutputState) -> tuple[str, list[str]]:
 def _to_state(question: Question) -> InputState:
     if isinstance(question, str):
         return {"question": question}
-    if isinstance(question, dict):
+    if isinstance(question, Mapping):
         unknown = question.keys() - InputState.__annotations__.keys()
         if unknown:
             raise ConfigurationError(
@@ -447,7 +448,7 @@ def _to_state(question: Question) -> InputState:
             )
         # The reducer of messages refuses None, which models of an app's own API have for what is not given.
         is_null = question.get("messages", ()) is None
-        return cast(InputState, {**question, "messages": []} if is_null else question)
+        return cast(InputState, {**question, "messages": []} if is_null else dict(question))
     if isinstance(question, PromptValue):
         question = question.to_messages()
     if isinstance(question, BaseMessage):

@@ -151,6 +151,10 @@ def test_parts_are_left_out_by_the_environment_and_the_file(monkeypatch: pytest.
     assert make_context(without="").without == frozenset()
 
 
+def test_a_condition_that_nobody_has_set_may_be_none() -> None:
+    assert make_context({"where": "page < 9"}, where=None).where == ""
+
+
 # Values for settings that take more than any text or number.
 VALUES = {
     "strict": False,  # tests are strict
@@ -282,8 +286,9 @@ def test_a_variable_that_is_no_setting_is_named_once_with_the_nearest(
 )
 def test_a_config_file_that_cannot_be_used_is_named(content: bytes, complaint: str) -> None:
     Path(CONFIG_FILE).write_bytes(content)
-    with pytest.raises(ConfigurationError, match=complaint):
+    with pytest.raises(ConfigurationError, match=complaint) as refused:
         make_context()
+    assert CONFIG_FILE in str(refused.value)
 
 
 def test_a_config_file_may_begin_with_a_byte_order_mark() -> None:

@@ -6,6 +6,7 @@ import pickle
 from dataclasses import asdict
 from operator import itemgetter
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import pytest
@@ -63,7 +64,7 @@ def sources(output: Any) -> set[str]:
         LONG,
         {"question": LONG},
         {"question": LONG, "user_context": None, "history": None, "messages": None},
-        {"messages": [HumanMessage(LONG)]},
+        MappingProxyType({"messages": [HumanMessage(LONG)]}),
         {"messages": [("user", LONG)]},
         HumanMessage(LONG),
         [HumanMessage(LONG)],

@@ -21,7 +21,6 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.vectorstores import VectorStore
 from pydantic import (
-    AfterValidator,
     BeforeValidator,
     Field,
     InstanceOf,
@@ -78,7 +77,10 @@ SERVER_TABLE = "server"
 MAX_VALUE_LENGTH = 200
 
 
-def _check_condition(text: str) -> str:
+def _check_condition(text: object) -> object:
+    """Check a condition; a program passes None where its user has set none."""
+    if not isinstance(text, str):
+        return "" if text is None else text
     try:
         return read_where(text).text if text.strip() else ""
     except InputError as error:
@@ -121,48 +123,54 @@ class Context(BaseSettings):
     )
 
     recipe: str | None = Field(
-        None, description="Published system whose settings are used where nothing else is set."
+        default=None, description="Published system whose settings are used where nothing else is set."
     )
     index: str | SkipJsonSchema[InstanceOf[ChunkSource]] = Field(
-        ".adaptive-rag", description="Folder or URI of the index to search."
+        default=".adaptive-rag", description="Folder or URI of the index to search."
     )
     retriever: SkipJsonSchema[InstanceOf[BaseRetriever] | InstanceOf[VectorStore] | None] = Field(
-        None,
+        default=None,
         description="A LangChain retriever or vector store to search instead of the index.",
         exclude=True,
     )
     embeddings: str | SkipJsonSchema[InstanceOf[Embeddings]] | None = Field(
-        None, description="Embedding model as 'provider:name'. By default the one the index was made with."
+        default=None,
+        description="Embedding model as 'provider:name'. By default the one the index was made with.",
     )
     model: str | SkipJsonSchema[InstanceOf[BaseChatModel]] | None = Field(
-        None, description="Chat model as 'provider:name'. Without one every step is done locally."
+        default=None, description="Chat model as 'provider:name'. Without one every step is done locally."
     )
     reader: str | SkipJsonSchema[InstanceOf[Reader]] | None = Field(
-        None, description="Model that reads passages, as 'onnx:PATH'. By default the shipped one."
+        default=None, description="Model that reads passages, as 'onnx:PATH'. By default the shipped one."
     )
     route: Annotated[str | None, CallerMaySet()] = Field(
-        None, description="Strategy for every question. By default the question is classified."
+        default=None, description="Strategy for every question. By default the question is classified."
     )
     k: Annotated[int | None, CallerMaySet(ceiling="serving.max_k")] = Field(
-        None, ge=1, le=1000, description="Number of passages read. By default the strategy's budget decides."
+        default=None,
+        ge=1,
+        le=1000,
+        description="Number of passages read. By default the strategy's budget decides.",
     )
     profile: Annotated[Profile | None, CallerMaySet()] = Field(
-        None,
+        default=None,
         description="Read 3, 5 or 8 passages, more or fewer by the question's complexity and domain; `k` "
         "takes precedence.",
     )
-    where: Annotated[str, AfterValidator(_check_condition), CallerMaySet()] = Field(
-        "",
+    where: Annotated[str, BeforeValidator(_check_condition), CallerMaySet()] = Field(
+        default="",
         description="Condition that a passage must meet, such as 'kind = pdf and page < 10'; "
         "`adaptive-rag info` lists the fields.",
     )
-    ontology: str | None = Field(None, description="YAML file of domain terms: category -> terms.")
-    user_id: str | None = Field(None, description="User whose stored profile is added to the context.")
+    ontology: str | None = Field(default=None, description="YAML file of domain terms: category -> terms.")
+    user_id: str | None = Field(
+        default=None, description="User whose stored profile is added to the context."
+    )
     without: Annotated[frozenset[Mechanism], NoDecode, BeforeValidator(split_list)] = Field(
-        frozenset(), description="Parts to leave out, to measure their worth."
+        default=frozenset(), description="Parts to leave out, to measure their worth."
     )
     strict: bool = Field(
-        False,
+        default=False,
         description="Raise if an optional part such as spelling fails, instead of leaving it out: for tests.",
     )
     routing: RoutingSettings = Field(
@@ -305,7 +313,9 @@ def make_context(*layers: Mapping[str, Any], **settings: Any) -> Context:
     try:
         return Context(**merged)
     except ValidationError as error:
-        raise ConfigurationError(redact(explain(error))) from cause_of(error)
+        wrong = {str(problem["loc"][0]) for problem in error.errors() if problem["loc"]}
+        place = "" if wrong & merged.keys() else f"In the environment or in {CONFIG_FILE}: "
+        raise ConfigurationError(redact(place + explain(error))) from cause_of(error)
     except SettingsError as error:
         raise ConfigurationError(f"The environment cannot be read: {error}.") from error
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:

@@ -80,9 +80,10 @@ def build_index(documents: Documents, uri: str | Path, **options: Any) -> IndexR
     The options are the fields of `BuildOptions`. A `Site` sets how many links are followed from a web
     address; a plain address means that page only.
 
-    Unchanged documents are skipped, changed ones are replaced, and missing ones are removed. Files with
-    the same content are stored once, under all their names, and a file that was moved or renamed keeps its
-    chunks. An interrupted run leaves the last complete state; the next run continues from there.
+    Unchanged documents are skipped, changed ones are replaced, and files that are gone from a given folder
+    are removed. Files with the same content are stored once, under all their names, and a file that was moved
+    or renamed keeps its chunks. An interrupted run leaves the last complete state; the next run continues
+    from there.
 
     Raises:
         IndexDamagedError: files of the index are missing or were changed.

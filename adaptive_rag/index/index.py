@@ -465,15 +465,11 @@ def _scheme_of(address: str) -> str:
 
 
 def narrow_to(report: IndexReport, uri: str, embeddings: str | Embeddings | None) -> str | ChunkSource:
-    """Return a source with only the documents of this indexing run; an index may have those of many runs.
+    """Return a source with only the documents of this run; the index may hold others, or get them later.
 
     The index is opened here, and `source_of` returns the same one for the first question.
     """
-    names = set(report.sources)
-    if not names:
+    if not report.sources:
         raise NothingReadError(report.failed)
     index = open_source(uri, embeddings)
-    if not isinstance(index, ChoosesSources):
-        return uri
-    # If no restriction is needed, return the URI, so that the settings remain plain data.
-    return uri if names >= index.sources().keys() and embeddings is None else index.only(names)
+    return index.only(report.sources) if isinstance(index, ChoosesSources) else uri

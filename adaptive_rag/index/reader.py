@@ -237,6 +237,9 @@ class TableReader(RowReader):
 
         `excluded` names documents whose chunks are left out. Recent results are cached.
         """
+        # A list of all documents restricts nothing, and the fields of the chunks need not be read for it.
+        sources = self.manifest.sources.keys()
+        restrictions = [each for each in restrictions if isinstance(each, Where) or not each >= sources]
         if not restrictions and not excluded:
             return None
         key = (*restrictions, excluded)

@@ -46,9 +46,12 @@ class NothingReadError(IndexingError):
     """None of the documents could be read, each for the reason in a line, and the index is still empty."""
 
     def __init__(self, failed: Sequence[Failure]) -> None:
-        lines = [f"{failure}." for failure in failed] or ["none was passed."]
-        super().__init__(("\n" if len(lines) > 1 else " ").join(["No document could be read:", *lines]))
+        super().__init__(failed)  # pickling passes the same argument again
         self.failed = failed
+
+    def __str__(self) -> str:
+        lines = [f"{failure}." for failure in self.failed] or ["none was passed."]
+        return ("\n" if len(lines) > 1 else " ").join(["No document could be read:", *lines])
 
 
 def join_reports(reports: Sequence[IndexReport], seconds: float) -> IndexReport:

@@ -22,8 +22,9 @@ if TYPE_CHECKING:
 def from_langchain(documents: Iterable[Document]) -> Iterator[SourceText]:
     """Turn an app's documents into sources; every chunk carries their metadata.
 
-    The source is `metadata["source"]`, or "document-N". Documents with the same source (such as the pages
-    from a PDF loader) become one source, in their order; no chunk crosses from one to the next. The page is
+    The source is `metadata["source"]`, else the document's id, else a name made from its content, so that a
+    document of a later run does not take its place. Documents with the same source (such as the pages from a
+    PDF loader) become one source, in their order; no chunk crosses from one to the next. The page is
     `metadata["page_label"]` if that is a number, else `metadata["page"]` plus 1, since LangChain's PDF
     loaders count pages from 0.
 
@@ -35,8 +36,10 @@ def from_langchain(documents: Iterable[Document]) -> Iterator[SourceText]:
         if not isinstance(getattr(document, "page_content", None), str):
             kind = type(document).__name__
             raise ConfigurationError(f"Item {number} is {kind!r}; a LangChain Document was expected.")
-        source = document.metadata.get("source") or f"document-{number}"
-        grouped.setdefault(printable(str(source)), []).append(document)
+        if source := document.metadata.get("source") or document.id:
+            grouped.setdefault(printable(str(source)), []).append(document)
+        else:
+            grouped[f"document-{_content_hash([document])[:16]}"] = [document]
     return (_source_text(source, group) for source, group in grouped.items())
 
 
@@ -68,12 +71,21 @@ def to_document(chunk: Chunk) -> Document:
 def _source_text(source: str, documents: list[Document]) -> SourceText:
     """Build one source from documents that share a name; each becomes a record."""
     builder = TextBuilder()
+    for document in documents:
+        metadata = _own_metadata(document)
+        builder.add_record(document.page_content, metadata, page=page_of(metadata))
+    return builder.build(source, _content_hash(documents))
+
+
+def _content_hash(documents: list[Document]) -> str:
     digest = hashlib.sha256()
     for document in documents:
-        metadata = {name: value for name, value in plain_metadata(document).items() if name != "source"}
-        digest.update(json.dumps([document.page_content, metadata], sort_keys=True).encode())
-        builder.add_record(document.page_content, metadata, page=page_of(metadata))
-    return builder.build(source, digest.hexdigest())
+        digest.update(json.dumps([document.page_content, _own_metadata(document)], sort_keys=True).encode())
+    return digest.hexdigest()
+
+
+def _own_metadata(document: Document) -> dict[str, Any]:
+    return {name: value for name, value in plain_metadata(document).items() if name != "source"}
 
 
 def plain_metadata(document: Document) -> dict[str, Any]:

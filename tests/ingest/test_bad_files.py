@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import pickle
 import re
 from pathlib import Path
 
@@ -163,6 +164,8 @@ def test_bad_files_alone_are_all_named_in_the_error(docs):
     assert first == "No document could be read:"
     assert [any(name in line for line in lines) for name in BAD] == [True] * 3 and len(lines) == 3
     assert not Path("kb").exists()
+    # A pool of processes pickles its errors.
+    assert str(pickle.loads(pickle.dumps(error.value))) == str(error.value)
 
 
 @pytest.mark.parametrize(

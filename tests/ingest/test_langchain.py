@@ -15,7 +15,14 @@ def test_an_apps_documents_become_sources_with_their_metadata():
     (chunk,) = split(first)
     assert (chunk["source"], chunk["text"]) == ("log", "The tide rose.")
     assert chunk["metadata"] == {"author": "Ford"}
-    assert second.source == "document-2" and second.content_hash != first.content_hash
+    assert second.content_hash != first.content_hash
+
+
+def test_a_document_without_a_source_keeps_its_place_when_another_is_indexed():
+    code, canteen = Document("The code is 4711."), Document("The canteen opens at noon.")
+    (named,) = from_langchain([code])
+    assert [source.source for source in from_langchain([canteen, code, code])][1:] == [named.source]
+    assert [source.source for source in from_langchain([Document("It fell.", id="tide-7")])] == ["tide-7"]
 
 
 def test_pages_of_one_source_stay_together_and_count_from_1():
