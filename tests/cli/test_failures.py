@@ -76,8 +76,9 @@ def test_a_step_that_failed_alone_is_named_and_the_calls_were_not_in_vain(run: R
         return "no scores" if body.get("response_format") else say_sensibly(body)
 
     with ChatServer(say=say) as server:
-        result = ask(run, town_index, server.url)
+        result = ask(run, town_index, server.url, "--trace")
     assert "3 model calls\n" in result.stdout
+    assert "Failed model call: score (the reply was not usable" in result.stdout
     [line] = result.stderr.splitlines()
     assert line.startswith("Note: The chat model failed at scoring passages: ")
     assert line.endswith("That was done without it.")
