@@ -123,7 +123,7 @@ def fault_of(error: Exception, model: BaseChatModel) -> Fault:
         kind = "connection"
     # LangChain's message for a stream that ended without a chunk.
     if kind is None and "No generation chunks" in full_text:
-        kind = "server"
+        kind, text = "server", "the server's reply was empty, or not in the form of OpenAI's protocol"
     if kind is None:
         kind = "connection" if _TRANSPORT.search(type(error).__name__) else "other"
     names_form = kind in ("unsupported", "unknown model") and bool(_FEATURE.search(full_text))

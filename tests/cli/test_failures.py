@@ -35,7 +35,7 @@ def ask(run: Run, index: str, url: str, *more: object, command: str = "ask"):
         ("500", "HTTP 500: The server had an error"),
         ("429", "HTTP 429: Rate limit reached"),
         ("empty", "the reply was empty"),
-        ("not json", "No generation chunks were returned"),
+        ("not json", "the server's reply was empty, or not in the form"),
         ("reset", "Connection error"),
     ],
 )
