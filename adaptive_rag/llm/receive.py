@@ -98,10 +98,11 @@ def receive(reply: object, max_tokens: int, *, form: bool = False) -> AIMessage:
     else:
         text = _FENCED_ANSWER.sub(r"\1", text).strip()
     if len(reply.text) > max_characters or (form and len(text) > MAX_FORM):
-        text = text[:MAX_FORM] if form else _whole_sentences(text)
+        text = text[:MAX_FORM] if form else _whole_sentences(text, alone=text)
         metadata["cut"] = f"the reply was too long: {len(text):,} characters of it were read"
     elif (metadata or broke_off) and text and not form:
-        text = _whole_sentences(text)
+        # What a broken connection left of a first sentence may miss the words that count.
+        text = _whole_sentences(text, alone="" if broke_off else text)
         metadata["cut"] = f"the reply {'broke off' if broke_off else 'was cut off at budget.max_tokens'}"
     calls = [call for call in reply.tool_calls if is_shallow(call["args"])]
     if len(calls) < len(reply.tool_calls):
@@ -122,10 +123,10 @@ def receive(reply: object, max_tokens: int, *, form: bool = False) -> AIMessage:
     )
 
 
-def _whole_sentences(text: str) -> str:
-    """Drop the incomplete sentence at the end of a cut text, unless it is the only one."""
+def _whole_sentences(text: str, *, alone: str) -> str:
+    """Drop the incomplete sentence at the end of a cut text; return `alone` if it is the only one."""
     ends = [match.end() for match in _SENTENCE_END.finditer(text)]
-    return text[: ends[-1]] if ends else text
+    return text[: ends[-1]] if ends else alone
 
 
 def without_thoughts(text: str) -> str:

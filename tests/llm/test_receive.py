@@ -45,6 +45,9 @@ def test_a_stream_that_broke_off_is_read_up_to_its_last_whole_sentence():
     message = AIMessage("It is 4 m high. It costs 3", response_metadata={"model_provider": "openai"})
     read = receive(message, 100)
     assert (read.text, read.response_metadata["cut"]) == ("It is 4 m high.", "the reply broke off")
+    message.content = "It is 4"
+    with pytest.raises(ValueError, match="the reply broke off"):
+        read_reply(request_for("generate"), receive(message, 100))
 
 
 ENDINGS = {
