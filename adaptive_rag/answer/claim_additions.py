@@ -99,15 +99,16 @@ def foreign_numbers(claim: Sequence[Token], evidence: CitedSentences) -> str:
                 {t.key for s in evidence.covering(claim) for t in s if t.is_number} if calculates else set()
             )
             if not _is_derived(token.key, stated, near, multiplies):
-                return f"the passages do not hold the number {token.key}"
+                return f"the passages do not hold the number {token.raw}"
             continue
         own_places = [(sentence, i) for sentence, i in places if sentence[i].key == token.key]
-        for find, before_unit in ((number_unit, "in"), (number_rate, "per")):
+        for find in (number_unit, number_rate):
             unit, known_units = find(claim, index), {find(*place) for place in own_places}
             if find is number_unit and size and size[1] and size in sizes:
                 continue
             if unit and unit not in known_units and known_units - {""}:
-                return f"the passages do not give {token.raw} {before_unit} {unit}"
+                others = " or ".join(sorted(known_units - {""}))
+                return f"the unit of {token.raw} in the passages is {others}, not {unit}"
     return ""
 
 

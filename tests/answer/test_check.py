@@ -130,7 +130,7 @@ RECORDS = "item: Brass hinge\nprice: 4.20\nstock: 120\n\nitem: Steel hinge\npric
         (PASSAGE, "Thomas Piketty does not challenge the notion of the Kuznets curve.", "deny"),
         (PASSAGE, "The pump P230 costs 108.00 euros.", "P230"),
         (PASSAGE, "Members may borrow ten books for six days.", "day"),
-        (PASSAGE, "Members may borrow ten books for two months.", "number 2"),
+        (PASSAGE, "Members may borrow ten books for two months.", "number two"),
         (PASSAGE, "Members may borrow 42 books for six weeks.", "42"),
         (PASSAGE, "Members may borrow 30 books.", "ten"),
         (PASSAGE, "Dogs are allowed on the beach.", "deny"),
@@ -155,18 +155,18 @@ RECORDS = "item: Brass hinge\nprice: 4.20\nstock: 120\n\nitem: Steel hinge\npric
         (TERMS, "The toilets are on the second floor.", "second"),
         (TERMS, "The museum pass costs $79.90.", "dollar"),
         (TERMS, "The museum pass costs 79.90 pounds.", ""),
-        (TERMS, "A seat costs 30 pounds a year.", "per year"),
+        (TERMS, "A seat costs 30 pounds a year.", "month, not year"),
         (TERMS, "A seat costs £30 per month.", ""),
         (TERMS, "The old museum was closed in the year 1971.", ""),
         (TERMS, "The museum shop opens at 6:30 a.m.", ""),
         (TERMS, "The museum shop opens at 6.30.", ""),
         (TERMS, "The museum shop opens at 6:30 pm.", "pm"),
         (TERMS, "The new roof cost 1,200,000 pounds.", ""),
-        (TERMS, "The new roof cost 1,300,000 pounds.", "1300000"),
+        (TERMS, "The new roof cost 1,300,000 pounds.", "1,300,000"),
         (TERMS, "The new roof cost 1.2 billion pounds.", "billion"),
         # the same in another form
         (FORMS, "The gym is open from 6 a.m. to 10 p.m.", ""),
-        (FORMS, "The gym is open from 6 pm to 10 am.", "in pm"),
+        (FORMS, "The gym is open from 6 pm to 10 am.", "am, not pm"),
         (FORMS, "The gym opened on March 3rd, 2019.", ""),
         (FORMS, "The pool was closed in 2020.", ""),
         (FORMS, "The key of a locker costs 450 €.", ""),
@@ -329,7 +329,7 @@ def test_a_claim_without_an_end_is_compared_in_time():
 def test_the_unsupported_sentences_are_listed_with_their_reasons():
     result = grounded("The ferry is not free [2]. The wall protects 2,000 homes [1]. Nobody knows.")
     assert result.unsupported == ["The wall protects 2,000 homes.", "Nobody knows."]
-    assert "2000" in result.reasons[0]
+    assert "2,000" in result.reasons[0]
     assert grounded("The ferry is not free.").reasons == ["it cites no passage"]
 
 
