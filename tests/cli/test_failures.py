@@ -95,6 +95,34 @@ def test_a_draft_that_no_passage_supports_is_said_to_have_been_left(run: Run, to
     assert result.stderr == f"Note: The chat model's answer was not used: {why}. {INSTEAD}\n"
 
 
+@pytest.mark.parametrize(
+    ("draft", "basis", "unsupported"),
+    [
+        (
+            "The sea wall of Saltmere is 2,340 metres long [1]. It is 9 metres high [1].",
+            "50% of its claims supported",
+            "“It is 9 metres high.” (the passages do not hold the number 9)",
+        ),
+        (
+            "Die Mauer von Saltmere ist sehr lang und schützt die Häuser am Hafen vor den Wellen [1].",
+            "its claims could not be compared with the documents",
+            "",
+        ),
+    ],
+)
+def test_the_unsupported_sentences_of_an_answer_are_shown_below_it(
+    run: Run, town_index: str, draft: str, basis: str, unsupported: str
+) -> None:
+    def say(body: dict) -> str:
+        return say_sensibly(body) if body.get("response_format") else draft
+
+    with ChatServer(say=say) as server:
+        shown = " ".join(ask(run, town_index, server.url).stdout.split())
+    assert f" · {basis} · " in shown
+    label = "Not supported by the passages: "
+    assert f"{label}{unsupported}" in shown if unsupported else label not in shown
+
+
 @pytest.mark.parametrize("more", [(), ("--json",)])
 def test_a_search_says_what_was_done_without_the_model(
     run: Run, town_index: str, more: tuple[str, ...]
