@@ -85,6 +85,11 @@ TABLE = (
     "More recent work by Ruth Ellery points out that the locks were too narrow for larger boats. "
     "The engineer Josiah Thorne planned the tunnel."
 )
+MEETING = (
+    "The proposal was adopted by 52 votes to 31. A proposal to install six charging points was rejected by 45 "
+    "votes to 38, because the cost was not covered by a grant. The old lift passed its inspection in November "
+    "without a remark. The price has since risen to 173,500 pounds, because the supplier in Leeds withdrew."
+)
 RECORDS = "item: Brass hinge\nprice: 4.20\nstock: 120\n\nitem: Steel hinge\nprice: 2.60\nstock: 0"
 
 
@@ -164,6 +169,11 @@ RECORDS = "item: Brass hinge\nprice: 4.20\nstock: 120\n\nitem: Steel hinge\npric
         (TERMS, "The new roof cost 1,200,000 pounds.", ""),
         (TERMS, "The new roof cost 1,300,000 pounds.", "1,300,000"),
         (TERMS, "The new roof cost 1.2 billion pounds.", "billion"),
+        (MEETING, "The proposal for the new lift was rejected by 52 votes to 31.", "'rejected'"),
+        (MEETING, "The proposal was accepted by 52 votes to 31.", ""),
+        (MEETING, "The members rejected the charging points by 45 votes to 38.", ""),
+        (MEETING, "The old lift failed its inspection in November.", "'failed'"),
+        (MEETING, "The price fell to 173,500 pounds.", "'fell'"),
         # the same in another form
         (FORMS, "The gym is open from 6 a.m. to 10 p.m.", ""),
         (FORMS, "The gym is open from 6 pm to 10 am.", "am, not pm"),
