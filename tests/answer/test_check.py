@@ -90,6 +90,12 @@ MEETING = (
     "votes to 38, because the cost was not covered by a grant. The old lift passed its inspection in November "
     "without a remark. The price has since risen to 173,500 pounds, because the supplier in Leeds withdrew."
 )
+HOUSING = (
+    "The board of house C met in 2021. The term is three years. Each year counts 10 points; each child counts 15 "
+    "points; a disability counts 40 points. In 2024 there were 412 applications, and the wait was 4.5 years. "
+    "In 2023 it was 3.9 years. Tom had been stuck twice.\n\n"
+    "Hall | Price | Deposit\nHall, half a day | 45 pounds | 150 pounds\nHall, whole day | 80 pounds | 150 pounds"
+)
 RECORDS = "item: Brass hinge\nprice: 4.20\nstock: 120\n\nitem: Steel hinge\nprice: 2.60\nstock: 0"
 
 
@@ -193,6 +199,7 @@ RECORDS = "item: Brass hinge\nprice: 4.20\nstock: 120\n\nitem: Steel hinge\npric
         (TABLE, "A full plot is 39 euros dearer than a half plot.", "39"),
         (TABLE, "The sauna closes at 21:00 on Tuesdays.", "21:00"),
         (TABLE, "Josiah Thorne points out that the locks were too narrow for larger boats.", "Ruth"),
+        (HOUSING, "Tom got stuck twice.", ""),
         (RECORDS, "The brass hinge costs 4.20.", ""),
         (RECORDS, "The price of the brass hinge is 2.60.", "4.20"),
         (RECORDS, "None of the steel hinge is in stock.", ""),
