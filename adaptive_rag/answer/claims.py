@@ -202,11 +202,14 @@ def read_statements(passage: Candidate, sentences: Sentences) -> Iterator[Statem
         if field:
             record.append((field["name"], field["value"]))
         elif not any(row_start <= start < row_end for row_start, row_end in row_spans):
-            statement = f"{contributions.speaker_at(start, end) or ''}: {text}"
-            if _REFERS_BACK.match(text):
-                statement = f"{previous_text} {statement}"
-            yield Statement(read_tokens(plain(statement)))
-            previous_text = text
+            speaker = contributions.speaker_at(start, end) or ""
+            # "A year counts 10 points; each child counts 15 points" states two things.
+            for part in text.split("; "):
+                statement = f"{speaker}: {part}"
+                if _REFERS_BACK.match(part):
+                    statement = f"{previous_text} {statement}"
+                yield Statement(read_tokens(plain(statement)))
+                previous_text = part
     yield from _read_cells(record)
 
 

@@ -199,6 +199,8 @@ RECORDS = "item: Brass hinge\nprice: 4.20\nstock: 120\n\nitem: Steel hinge\npric
         (TABLE, "A full plot is 39 euros dearer than a half plot.", "39"),
         (TABLE, "The sauna closes at 21:00 on Tuesdays.", "21:00"),
         (TABLE, "Josiah Thorne points out that the locks were too narrow for larger boats.", "Ruth"),
+        (HOUSING, "A disability counts 40 points.", ""),
+        (HOUSING, "Each child counts 40 points.", "15"),
         (HOUSING, "Tom got stuck twice.", ""),
         (RECORDS, "The brass hinge costs 4.20.", ""),
         (RECORDS, "The price of the brass hinge is 2.60.", "4.20"),
