@@ -201,7 +201,11 @@ def _find_rival(claim: Sequence[Token], index: int, kinds: Sequence[str], eviden
     other_names = {t.key for t, k in zip(claim, kinds, strict=True) if kind == k == "name"}
     claim_keys = {token.key for token in claim}
     no_rivals = set[str]().union(*(s.keys for s in own_statements)) if kind == "name" else set[str]()
+    columns = {statement.column for statement in own_statements if statement.is_cell}
     for statement in evidence.statements:
+        # "45 pounds for half a day, 80 for a whole day" says nothing about the deposit for half a day.
+        if statement.is_cell and columns and statement.column not in columns and not context & statement.column:
+            continue
         cover = context & statement.keys
         needed = MORE_WORDS if kind == "name" and not statement.is_cell else 1
         if (own_keys | other_names) & statement.keys or len(cover - all_covered) < needed + 2 * len(

@@ -170,6 +170,7 @@ class Statement:
 
     tokens: list[Token]
     is_cell: bool = False
+    column: frozenset[str] = frozenset()  # of a cell: the keys of the words in its column's name
 
     @cached_property
     def keys(self) -> frozenset[str]:
@@ -216,7 +217,8 @@ def read_statements(passage: Candidate, sentences: Sentences) -> Iterator[Statem
 def _read_cells(cells: Sequence[Cell]) -> Iterator[Statement]:
     """Yield a statement for each cell after the first, which names the row."""
     for column, value in cells[1:]:
-        yield Statement(read_tokens(plain(f"{cells[0][1]} | {column} | {value}")), is_cell=True)
+        tokens = read_tokens(plain(f"{cells[0][1]} | {column} | {value}"))
+        yield Statement(tokens, is_cell=True, column=frozenset(t.key for t in read_tokens(plain(column))))
 
 
 @dataclass(frozen=True)
