@@ -86,15 +86,16 @@ TABLE = (
     "The engineer Josiah Thorne planned the tunnel."
 )
 MEETING = (
-    "The proposal was adopted by 52 votes to 31. A proposal to install six charging points was rejected by 45 "
-    "votes to 38, because the cost was not covered by a grant. The old lift passed its inspection in November "
-    "without a remark. The price has since risen to 173,500 pounds, because the supplier in Leeds withdrew."
+    "The proposal was adopted by 52 votes to 31. A proposal to install six charging points was rejected by "
+    "45 votes to 38, because the cost was not covered by a grant. The old lift passed its inspection in "
+    "November without a remark. The price has since risen to 173,500 pounds, because a supplier withdrew."
 )
 HOUSING = (
-    "The board of house C met in 2021. The term is three years. Each year counts 10 points; each child counts 15 "
-    "points; a disability counts 40 points. In 2024 there were 412 applications, and the wait was 4.5 years. "
-    "In 2023 it was 3.9 years. Tom had been stuck twice.\n\n"
-    "Hall | Price | Deposit\nHall, half a day | 45 pounds | 150 pounds\nHall, whole day | 80 pounds | 150 pounds"
+    "The board of house C met in 2021. The term is three years. Each year counts 10 points; each child "
+    "counts 15 points; a disability counts 40 points. In 2024 there were 412 applications, and the wait was "
+    "4.5 years. In 2023 it was 3.9 years. Tom had been stuck twice.\n\n"
+    "Hall | Price | Deposit\nHall, half a day | 45 pounds | 150 pounds\nHall, whole day | 80 pounds | "
+    "150 pounds"
 )
 RECORDS = "item: Brass hinge\nprice: 4.20\nstock: 120\n\nitem: Steel hinge\nprice: 2.60\nstock: 0"
 
@@ -199,6 +200,9 @@ RECORDS = "item: Brass hinge\nprice: 4.20\nstock: 120\n\nitem: Steel hinge\npric
         (TABLE, "A full plot is 39 euros dearer than a half plot.", "39"),
         (TABLE, "The sauna closes at 21:00 on Tuesdays.", "21:00"),
         (TABLE, "Josiah Thorne points out that the locks were too narrow for larger boats.", "Ruth"),
+        (HOUSING, "The board of house C has a term of three years.", ""),
+        (HOUSING, "The wait was 4.5 years in 2024, up from 3.9 years in 2023.", ""),
+        (HOUSING, "The wait was 3.9 years in 2024.", "3.9"),
         (HOUSING, "A disability counts 40 points.", ""),
         (HOUSING, "Each child counts 40 points.", "15"),
         (HOUSING, "The hall costs 45 pounds for half a day and 80 pounds for a whole day.", ""),
