@@ -80,7 +80,9 @@ def foreign_numbers(claim: Sequence[Token], evidence: CitedSentences) -> str:
     """Describe a number of a claim that its passages lack, or give in another unit."""
     places = [(s, i) for s in evidence.sentences for i, token in enumerate(s) if token.is_number]
     known = {sentence[i].key for sentence, i in places}
-    sizes = {number_size(sentence, i) for sentence, i in places} - {None}
+    sizes = {size for place in places if (size := number_size(*place))}
+    # "It opens at 6.30" for "6:30 pm"
+    sizes |= {(hour, "") for value, base in sizes if base == "clock" for hour in (value, value % 12)}
     numbers = {token.key for token in claim if token.is_number}
     asked = {token.key for token in evidence.asked if token.is_number}
     whole = {"100"} if any(token.key == "percent" for token in claim) else set()

@@ -155,13 +155,19 @@ def number_rate(tokens: Sequence[Token], index: int) -> str:
 def number_size(tokens: Sequence[Token], index: int) -> tuple[Decimal, str] | None:
     """Return a number in one form, and of a time its unit; None for "1.2.3".
 
-    It is 1200000 for "1.2 million", 6.30 for "6:30", and 20160 with "minute" for "two weeks" and "14 days".
+    It is 1200000 for "1.2 million", 18 with "clock" for "6 pm" and "18:00", and 20160 with "minute" for "two
+    weeks" and "14 days".
     """
-    if not _DECIMAL.fullmatch(tokens[index].key):
+    key = tokens[index].key
+    if not _DECIMAL.fullmatch(key):
         return None
-    unit = number_unit(tokens, index)
+    unit, value = number_unit(tokens, index), Decimal(key.replace(":", "."))
+    if unit in ("am", "pm"):
+        return value % 12 + 12 * (unit == "pm"), "clock"
+    if ":" in key:
+        return value, "clock"
     factor, base = _TIMES.get(unit, (_FACTORS.get(unit, 1), ""))
-    return Decimal(tokens[index].key.replace(":", ".")) * factor, base
+    return value * factor, base
 
 
 @dataclass(frozen=True)

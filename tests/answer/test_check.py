@@ -88,7 +88,8 @@ TABLE = (
 MEETING = (
     "The proposal was adopted by 52 votes to 31. A proposal to install six charging points was rejected by "
     "45 votes to 38, because the cost was not covered by a grant. The old lift passed its inspection in "
-    "November without a remark. The price has since risen to 173,500 pounds, because a supplier withdrew."
+    "November without a remark. The price has since risen to 173,500 pounds, because a supplier withdrew. "
+    "The office is open from 08:00 to 18:00. Form 6 must be sent in."
 )
 HOUSING = (
     "The board of house C met in 2021. The term is three years. Each year counts 10 points; each child "
@@ -184,6 +185,10 @@ RECORDS = "item: Brass hinge\nprice: 4.20\nstock: 120\n\nitem: Steel hinge\npric
         # the same in another form
         (FORMS, "The gym is open from 6 a.m. to 10 p.m.", ""),
         (FORMS, "The gym is open from 6 pm to 10 am.", "am, not pm"),
+        (FORMS, "The gym is open from 6:00 to 22:00.", ""),
+        (FORMS, "The gym is open from 6:00 to 23:00.", "23"),
+        (MEETING, "The office is open from 8 am to 6 pm.", ""),
+        (MEETING, "The office is open from 8 am to 7 pm.", "7"),
         (FORMS, "The gym opened on March 3rd, 2019.", ""),
         (FORMS, "The pool was closed in 2020.", ""),
         (FORMS, "The key of a locker costs 450 €.", ""),
