@@ -51,7 +51,7 @@ def foreign_words(claim: Sequence[Token], evidence: CitedSentences) -> str:
         is_name = token.is_capitalised and not token.is_first
         if is_name or ((not summarises or is_unit) and not _is_own_wording(claim, i)):
             added.append(token.raw)
-    return f"the passages do not speak of {', '.join(added)}" if added else ""
+    return f"the cited passages do not speak of {', '.join(added)}" if added else ""
 
 
 def _is_own_wording(claim: Sequence[Token], index: int) -> bool:
@@ -101,7 +101,7 @@ def foreign_numbers(claim: Sequence[Token], evidence: CitedSentences) -> str:
                 {t.key for s in evidence.covering(claim) for t in s if t.is_number} if calculates else set()
             )
             if not _is_derived(token.key, stated, near, multiplies):
-                return f"the passages do not hold the number {token.raw}"
+                return f"the cited passages do not hold the number {token.raw}"
             continue
         own_places = [(sentence, i) for sentence, i in places if sentence[i].key == token.key]
         for find in (number_unit, number_rate):
@@ -110,7 +110,7 @@ def foreign_numbers(claim: Sequence[Token], evidence: CitedSentences) -> str:
                 continue
             if unit and unit not in known_units and known_units - {""}:
                 others = " or ".join(sorted(known_units - {""}))
-                return f"the unit of {token.raw} in the passages is {others}, not {unit}"
+                return f"the unit of {token.raw} in the cited passages is {others}, not {unit}"
     return ""
 
 

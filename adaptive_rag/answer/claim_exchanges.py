@@ -53,7 +53,7 @@ def exchanged_words(claim: Sequence[Token], evidence: CitedSentences) -> str:
             ):
                 best_matches, replaced = matches, other.raw
         if replaced and ((own_matches == 0 and _is_name(token)) or best_matches - own_matches >= NEAR):
-            return f"the passages have {replaced} where it has {token.raw}"
+            return f"the cited passages have {replaced} where it has {token.raw}"
     return ""
 
 
@@ -140,7 +140,7 @@ def other_roles(claim: Sequence[Token], sentences: Sequence[list[Token]]) -> str
         left = [key for i, key in clause if i < index and key in after - before]
         right = [key for i, key in clause if i > index and key in before - after]
         if left and right:
-            return f"the passages have {right[0]} and {left[-1]} the other way about"
+            return f"the cited passages have {right[0]} and {left[-1]} the other way about"
     return ""
 
 
@@ -150,7 +150,7 @@ def _turned_direction(claim: Sequence[Token], sentence: Sequence[Token]) -> str:
     for way, other in (("from", "to"), ("to", "from")):
         for key in _words_after(way, claim):
             if key in directed[other] and key not in directed[way]:
-                return f"the passages have {other!r}, not {way!r}, {key}"
+                return f"the cited passages have {other!r}, not {way!r}, {key}"
     return ""
 
 
@@ -179,7 +179,7 @@ def put_elsewhere(claim: Sequence[Token], evidence: CitedSentences) -> str:
         if kind == "name" and index and kinds[index - 1] == kind:
             continue  # the second word of a name, such as "Ellery" in "Ruth Ellery"
         if rival := _find_rival(claim, index, kinds, evidence):
-            return f"the passages have {rival} where it has {token.raw}"
+            return f"the cited passages have {rival} where it has {token.raw}"
     return ""
 
 

@@ -314,7 +314,7 @@ def test_a_short_or_odd_draft_is_shown_with_its_markers_or_the_reason_is_given(q
 def test_of_a_draft_in_another_language_only_the_numbers_are_checked():
     asked = request("Wie viele Häuser schützt der Deich?", DOCUMENTS)
     wrong = review_draft("Der Deich schützt 1.163 Häuser [1].", asked, vectors)
-    assert wrong.translated and wrong.grounding.reasons == ["the passages do not hold the number 1163"]
+    assert wrong.translated and wrong.grounding.reasons == ["the cited passages do not hold the number 1163"]
     without = review_draft("Der Deich schützt viele Häuser [1].", asked, vectors)
     assert (without.flaw, without.grounding.share, without.grounding.unsupported) == (None, 0.0, [])
 

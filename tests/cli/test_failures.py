@@ -101,7 +101,7 @@ def test_a_draft_that_no_passage_supports_is_said_to_have_been_left(run: Run, to
         (
             "The sea wall of Saltmere is 2,340 metres long [1]. It is 9 metres high [1].",
             "50% of its claims supported",
-            "“It is 9 metres high.” (the passages do not hold the number 9)",
+            "“It is 9 metres high.” (the cited passages do not hold the number 9)",
         ),
         (
             "Die Mauer von Saltmere ist sehr lang und schützt die Häuser am Hafen vor den Wellen [1].",
