@@ -106,7 +106,7 @@ class ShownPassages:
         if self.translated:
             known = " ".join([self.asked, *(plain(self.documents[n - 1]["text"]) for n in numbers)])
             missing = _digits(text) - _digits(known)
-            return f"the passages do not hold the number {min(missing)}" if missing else ""
+            return f"the cited passages do not hold the number {min(missing)}" if missing else ""
         is_supported = cache(
             lambda: (
                 self.read_support(text, vector, numbers) >= READ_SUPPORT if supported is None else supported
@@ -114,7 +114,7 @@ class ShownPassages:
         )
         strength = self.strength(claim, vector, numbers)
         if strength < SUPPORTED and not is_supported():
-            return f"no sentence of the passages is close enough ({strength:.2f} of {SUPPORTED})"
+            return f"no sentence of the cited passages is close enough ({strength:.2f} of {SUPPORTED})"
         if numbers not in self._evidence:
             self._evidence[numbers] = self._read_evidence(numbers)
         return find_fault(text, self._evidence[numbers], is_supported)

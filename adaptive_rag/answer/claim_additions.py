@@ -51,7 +51,7 @@ def foreign_words(claim: Sequence[Token], evidence: CitedSentences) -> str:
         is_name = token.is_capitalised and not token.is_first
         if is_name or ((not summarises or is_unit) and not _is_own_wording(claim, i)):
             added.append(token.raw)
-    return f"the passages do not speak of {', '.join(added)}" if added else ""
+    return f"the cited passages do not speak of {', '.join(added)}" if added else ""
 
 
 def _is_own_wording(claim: Sequence[Token], index: int) -> bool:
@@ -80,7 +80,9 @@ def foreign_numbers(claim: Sequence[Token], evidence: CitedSentences) -> str:
     """Describe a number of a claim that its passages lack, or give in another unit."""
     places = [(s, i) for s in evidence.sentences for i, token in enumerate(s) if token.is_number]
     known = {sentence[i].key for sentence, i in places}
-    sizes = {number_size(sentence, i) for sentence, i in places} - {None}
+    sizes = {size for place in places if (size := number_size(*place))}
+    # "It opens at 6.30" for "6:30 pm"
+    sizes |= {(hour, "") for value, base in sizes if base == "clock" for hour in (value, value % 12)}
     numbers = {token.key for token in claim if token.is_number}
     asked = {token.key for token in evidence.asked if token.is_number}
     whole = {"100"} if any(token.key == "percent" for token in claim) else set()
@@ -99,15 +101,16 @@ def foreign_numbers(claim: Sequence[Token], evidence: CitedSentences) -> str:
                 {t.key for s in evidence.covering(claim) for t in s if t.is_number} if calculates else set()
             )
             if not _is_derived(token.key, stated, near, multiplies):
-                return f"the passages do not hold the number {token.key}"
+                return f"the cited passages do not hold the number {token.raw}"
             continue
         own_places = [(sentence, i) for sentence, i in places if sentence[i].key == token.key]
-        for find, before_unit in ((number_unit, "in"), (number_rate, "per")):
+        for find in (number_unit, number_rate):
             unit, known_units = find(claim, index), {find(*place) for place in own_places}
             if find is number_unit and size and size[1] and size in sizes:
                 continue
             if unit and unit not in known_units and known_units - {""}:
-                return f"the passages do not give {token.raw} {before_unit} {unit}"
+                others = " or ".join(sorted(known_units - {""}))
+                return f"the unit of {token.raw} in the cited passages is {others}, not {unit}"
     return ""
 
 

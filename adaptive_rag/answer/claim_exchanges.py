@@ -53,7 +53,7 @@ def exchanged_words(claim: Sequence[Token], evidence: CitedSentences) -> str:
             ):
                 best_matches, replaced = matches, other.raw
         if replaced and ((own_matches == 0 and _is_name(token)) or best_matches - own_matches >= NEAR):
-            return f"the passages have {replaced} where it has {token.raw}"
+            return f"the cited passages have {replaced} where it has {token.raw}"
     return ""
 
 
@@ -140,7 +140,7 @@ def other_roles(claim: Sequence[Token], sentences: Sequence[list[Token]]) -> str
         left = [key for i, key in clause if i < index and key in after - before]
         right = [key for i, key in clause if i > index and key in before - after]
         if left and right:
-            return f"the passages have {right[0]} and {left[-1]} the other way about"
+            return f"the cited passages have {right[0]} and {left[-1]} the other way about"
     return ""
 
 
@@ -150,7 +150,7 @@ def _turned_direction(claim: Sequence[Token], sentence: Sequence[Token]) -> str:
     for way, other in (("from", "to"), ("to", "from")):
         for key in _words_after(way, claim):
             if key in directed[other] and key not in directed[way]:
-                return f"the passages have {other!r}, not {way!r}, {key}"
+                return f"the cited passages have {other!r}, not {way!r}, {key}"
     return ""
 
 
@@ -179,7 +179,7 @@ def put_elsewhere(claim: Sequence[Token], evidence: CitedSentences) -> str:
         if kind == "name" and index and kinds[index - 1] == kind:
             continue  # the second word of a name, such as "Ellery" in "Ruth Ellery"
         if rival := _find_rival(claim, index, kinds, evidence):
-            return f"the passages have {rival} where it has {token.raw}"
+            return f"the cited passages have {rival} where it has {token.raw}"
     return ""
 
 
@@ -197,14 +197,19 @@ def _find_rival(claim: Sequence[Token], index: int, kinds: Sequence[str], eviden
     context = {t.key for t in claim if (t.is_statement or t.is_number) and t.key not in own_keys}
     covers = [context & statement.keys for statement in own_statements]
     all_covered = set().union(*covers)
-    # Statements with another name of the claim are about that name, and are skipped.
-    other_names = {t.key for t, k in zip(claim, kinds, strict=True) if kind == k == "name"}
+    # Statements with another such name or number of the claim are about that one, and are skipped.
+    others = {t.key for t, k in zip(claim, kinds, strict=True) if k == kind}
     claim_keys = {token.key for token in claim}
     no_rivals = set[str]().union(*(s.keys for s in own_statements)) if kind == "name" else set[str]()
+    columns = {statement.column for statement in own_statements if statement.is_cell}
     for statement in evidence.statements:
+        # "45 pounds for half a day, 80 for a whole day" says nothing about the deposit for half a day.
+        is_named = statement.column in columns or context & statement.column
+        if statement.is_cell and columns and not is_named:
+            continue
         cover = context & statement.keys
         needed = MORE_WORDS if kind == "name" and not statement.is_cell else 1
-        if (own_keys | other_names) & statement.keys or len(cover - all_covered) < needed + 2 * len(
+        if (own_keys | others) & statement.keys or len(cover - all_covered) < needed + 2 * len(
             max(covers, key=len) - cover
         ):
             continue
@@ -220,11 +225,11 @@ def _find_rival(claim: Sequence[Token], index: int, kinds: Sequence[str], eviden
 
 
 def _kind(tokens: Sequence[Token], index: int, names: Collection[str]) -> str:
-    """Return "name", "month", "weekday", "time", "year", "date", "number" or a unit; "" for other words."""
+    """Return a unit, or "name", "month name", "weekday", "time", "calendar year", "date", "number" or ""."""
     token = tokens[index]
     if not token.is_number:
         if token.is_capitalised and token.word in MONTHS:
-            return "month"
+            return "month name"
         if token.is_capitalised and token.word.rstrip("s") in WEEKDAYS:
             return "weekday"
         begins_text = token.is_first and token.raw[1:].islower() and token.key not in names
@@ -232,7 +237,7 @@ def _kind(tokens: Sequence[Token], index: int, names: Collection[str]) -> str:
     if ":" in token.key:
         return "time"
     if len(token.raw) == 4 and token.raw.isdigit() and "1700" <= token.raw < "2100":
-        return "year"
+        return "calendar year"
     if any(t.is_month for t in (*tokens[max(0, index - 1) : index], *tokens[index + 1 : index + 2])):
         return "date"
     return number_unit(tokens, index) or "number"
@@ -240,6 +245,6 @@ def _kind(tokens: Sequence[Token], index: int, names: Collection[str]) -> str:
 
 def _is_same_kind(one: str, other: str) -> bool:
     """Return whether two kinds match; a number without a unit matches any unit, as in a table."""
-    if {one, other} & {"name", "date", "time", "year", "month", "weekday"}:
+    if {one, other} & {"name", "date", "time", "calendar year", "month name", "weekday"}:
         return one == other
     return bool(one and other) and (one == other or "number" in (one, other))

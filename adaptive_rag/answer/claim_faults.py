@@ -96,7 +96,7 @@ def _other_polarity(
     denied = [reach for reach in denials if reach and not HARMLESS.intersection(reach[:2])]
     # Each denial in the claim needs one in the sentences.
     if sum(len(_denials(s)) + sum(t.key in indirect for t in s) for s in sources) < len(denied):
-        return f"the passages do not deny {denied[0][0]!r}"
+        return f"the cited passages do not deny {denied[0][0]!r}"
     asserted = claim_keys - {key for reach in denials for key in reach}
     for sentence in retold:
         keys = [token.key for token in sentence]
@@ -107,7 +107,7 @@ def _other_polarity(
         ]
         for reach in reached:
             if reach[0] in asserted and keys.count(reach[0]) == 1 and len(denials) < len(reached):
-                return f"the passages deny {reach[0]!r}"
+                return f"the cited passages deny {reach[0]!r}"
     return _opposite(claim, sentences)
 
 
@@ -143,7 +143,7 @@ def _opposite(claim: Sequence[Token], sentences: Sequence[list[Token]]) -> str:
 
 
 def _describe_opposite(in_claim: Collection[str], in_sentences: Collection[str]) -> str:
-    return f"it says {min(in_claim)!r} where the passages say {min(in_sentences)!r}"
+    return f"it says {min(in_claim)!r} where the cited passages say {min(in_sentences)!r}"
 
 
 def _has_neighbours(
@@ -163,7 +163,7 @@ def _other_scope(claim: Sequence[Token], sentences: Sequence[list[Token]]) -> st
             continue  # "You must tell the shift lead" for "Tell the shift lead"
         for scope_words, sufficient in SCOPES:
             if token.word in scope_words and not sentence_words & sufficient:
-                return f"the passages do not say {token.word!r}"
+                return f"the cited passages do not say {token.word!r}"
     has_hedge = any(token.word in {*HEDGES, "can", "could"} for token in claim)
     return "" if has_hedge or not retells(claim, sentences) else _lost_hedge(claim, sentences[0])
 
@@ -192,5 +192,5 @@ def _lost_hedge(claim: Sequence[Token], sentence: Sequence[Token]) -> str:
             continue
         hedged = next((t.key for t in sentence[i + 1 :] if t.is_content), None)
         if hedged in claim_keys:
-            return f"the passages say {token.word!r}"
+            return f"the cited passages say {token.word!r}"
     return ""

@@ -155,13 +155,19 @@ def number_rate(tokens: Sequence[Token], index: int) -> str:
 def number_size(tokens: Sequence[Token], index: int) -> tuple[Decimal, str] | None:
     """Return a number in one form, and of a time its unit; None for "1.2.3".
 
-    It is 1200000 for "1.2 million", 6.30 for "6:30", and 20160 with "minute" for "two weeks" and "14 days".
+    It is 1200000 for "1.2 million", 18 with "clock" for "6 pm" and "18:00", and 20160 with "minute" for "two
+    weeks" and "14 days".
     """
-    if not _DECIMAL.fullmatch(tokens[index].key):
+    key = tokens[index].key
+    if not _DECIMAL.fullmatch(key):
         return None
-    unit = number_unit(tokens, index)
+    unit, value = number_unit(tokens, index), Decimal(key.replace(":", "."))
+    if unit in ("am", "pm"):
+        return value % 12 + 12 * (unit == "pm"), "clock"
+    if ":" in key:
+        return value, "clock"
     factor, base = _TIMES.get(unit, (_FACTORS.get(unit, 1), ""))
-    return Decimal(tokens[index].key.replace(":", ".")) * factor, base
+    return value * factor, base
 
 
 @dataclass(frozen=True)
@@ -170,6 +176,7 @@ class Statement:
 
     tokens: list[Token]
     is_cell: bool = False
+    column: frozenset[str] = frozenset()  # of a cell: the keys of the words in its column's name
 
     @cached_property
     def keys(self) -> frozenset[str]:
@@ -202,18 +209,22 @@ def read_statements(passage: Candidate, sentences: Sentences) -> Iterator[Statem
         if field:
             record.append((field["name"], field["value"]))
         elif not any(row_start <= start < row_end for row_start, row_end in row_spans):
-            statement = f"{contributions.speaker_at(start, end) or ''}: {text}"
-            if _REFERS_BACK.match(text):
-                statement = f"{previous_text} {statement}"
-            yield Statement(read_tokens(plain(statement)))
-            previous_text = text
+            speaker = contributions.speaker_at(start, end) or ""
+            # "A year counts 10 points; each child counts 15 points" states two things.
+            for part in text.split("; "):
+                statement = f"{speaker}: {part}"
+                if _REFERS_BACK.match(part):
+                    statement = f"{previous_text} {statement}"
+                yield Statement(read_tokens(plain(statement)))
+                previous_text = part
     yield from _read_cells(record)
 
 
 def _read_cells(cells: Sequence[Cell]) -> Iterator[Statement]:
     """Yield a statement for each cell after the first, which names the row."""
     for column, value in cells[1:]:
-        yield Statement(read_tokens(plain(f"{cells[0][1]} | {column} | {value}")), is_cell=True)
+        tokens = read_tokens(plain(f"{cells[0][1]} | {column} | {value}"))
+        yield Statement(tokens, is_cell=True, column=frozenset(t.key for t in read_tokens(plain(column))))
 
 
 @dataclass(frozen=True)

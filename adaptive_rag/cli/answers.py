@@ -27,7 +27,7 @@ from adaptive_rag.text.places import format_other_names, group_by_place
 
 if TYPE_CHECKING:
     from adaptive_rag.context import Context
-    from adaptive_rag.state import Citation, Outcome, OutputState, QueryAnalysis, TraceRecord
+    from adaptive_rag.state import Citation, Decision, Outcome, OutputState, QueryAnalysis, TraceRecord
 
 MARKER_STYLE = "bold blue"
 STYLES = {"marker": MARKER_STYLE, "bold": "bold", "italic": "italic"}
@@ -61,6 +61,11 @@ def print_answer(output: OutputState, seconds: float, context: Context, *, paths
     if citations:
         _print_citations(with_display_names(citations, context, paths=paths), answer)
         stdout().print()
+    if unsupported := _unsupported(output):
+        label = label_for("decision", "unsupported")
+        for decision in unsupported:
+            print_block((f"{label}: ", "yellow"), f"“{decision['chosen']}” ({decision['why']})", hanging=2)
+        stdout().print()
     cost = sum(record.get("cost", 0.0) for record in output["trace"])
     facts = [
         f"{seconds:.2f} s",
@@ -84,7 +89,21 @@ def format_certainty(output: OutputState | Mapping[str, Any]) -> Iterator[str]:
     if basis := _local_basis(output["trace"]):
         yield basis
     elif output["citations"]:
-        yield f"{output['grounding']:.0%} of its claims supported"
+        # In another language than the documents, only claims with numbers are compared.
+        was_compared = output["grounding"] or _unsupported(output)
+        yield (
+            f"{output['grounding']:.0%} of its claims supported"
+            if was_compared
+            else "its claims could not be compared with the documents"
+        )
+
+
+def _unsupported(output: OutputState | Mapping[str, Any]) -> list[Decision]:
+    """Return the decisions about unsupported sentences of the answer; none if it is not a chat model's."""
+    if output["abstained"] or _local_basis(output["trace"]):
+        return []
+    decisions = [d for record in output["trace"] for d in record.get("decisions", ())]
+    return [decision for decision in decisions if decision["what"] == "unsupported"]
 
 
 def _local_basis(trace: Sequence[TraceRecord]) -> str | None:

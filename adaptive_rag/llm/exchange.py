@@ -293,7 +293,7 @@ def _describe_empty(reply: AIMessage) -> str:
         return f"the model refused: {refusal}"
     if reply.response_metadata.get("finish_reason") == "length":
         return "the reply was cut off before its first word; raise max_tokens"
-    return "the reply was empty"
+    return str(reply.response_metadata.get("cut", "the reply was empty"))
 
 
 def _short(error: Exception) -> str:

@@ -107,7 +107,8 @@ def fault_of(error: Exception, model: BaseChatModel) -> Fault:
     """Return the kind of an error that a call raised, with a readable text."""
     status = _status(error)
     # The readable text is cut, so the kind is found in the full text.
-    text, full_text = _text(error, status), str(error)
+    # OpenAI's client has the code apart: "You exceeded your current quota" and "insufficient_quota".
+    text, full_text = _text(error, status), f"{error} {getattr(error, 'code', '')}"
     kind = next((kind for type_, kind in _KINDS if isinstance(error, type_)), None) or _by_status(status)
     # A server that sent too much would only do so again.
     if isinstance(cause := _root(error), ReplyTooLong):
@@ -122,7 +123,7 @@ def fault_of(error: Exception, model: BaseChatModel) -> Fault:
         kind = "connection"
     # LangChain's message for a stream that ended without a chunk.
     if kind is None and "No generation chunks" in full_text:
-        kind = "server"
+        kind, text = "server", "the server's reply was empty, or not in the form of OpenAI's protocol"
     if kind is None:
         kind = "connection" if _TRANSPORT.search(type(error).__name__) else "other"
     names_form = kind in ("unsupported", "unknown model") and bool(_FEATURE.search(full_text))

@@ -28,6 +28,9 @@ _MAX_TOKENS = 10**9
 _THOUGHT = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.S | re.I)
 # Some servers put the opening tag into the prompt, so that the reply has only the closing tag.
 _UNOPENED_THOUGHT = re.compile(r"\A.*^[ \t]*+</think(?:ing)?>", re.S | re.M | re.I)
+# Marks of a chat template, which a server without that template does not remove
+_TEMPLATE_START = re.compile(r"\A\s*+<\|(?:im_start|start_header_id)\|>assistant(?:<\|end_header_id\|>)?")
+_TEMPLATE_END = re.compile(r"(?:(?:<\|\w++\|>|</s>)\s?)++\Z")
 # A fence around the complete answer; a fence inside an answer is around code and stays.
 _FENCED_ANSWER = re.compile(r"\A```(?:markdown|md|text)[ \t]*+\n((?:(?!```).)*)(?:\n```)?\Z", re.S | re.I)
 # The end of a sentence, with its markers. A full stop in "3.5", after a "3" at which a text was cut off, and
@@ -95,10 +98,11 @@ def receive(reply: object, max_tokens: int, *, form: bool = False) -> AIMessage:
     else:
         text = _FENCED_ANSWER.sub(r"\1", text).strip()
     if len(reply.text) > max_characters or (form and len(text) > MAX_FORM):
-        text = text[:MAX_FORM] if form else _whole_sentences(text)
+        text = text[:MAX_FORM] if form else _whole_sentences(text, alone=text)
         metadata["cut"] = f"the reply was too long: {len(text):,} characters of it were read"
     elif (metadata or broke_off) and text and not form:
-        text = _whole_sentences(text)
+        # What a broken connection left of a first sentence may miss the words that count.
+        text = _whole_sentences(text, alone="" if broke_off else text)
         metadata["cut"] = f"the reply {'broke off' if broke_off else 'was cut off at budget.max_tokens'}"
     calls = [call for call in reply.tool_calls if is_shallow(call["args"])]
     if len(calls) < len(reply.tool_calls):
@@ -119,14 +123,15 @@ def receive(reply: object, max_tokens: int, *, form: bool = False) -> AIMessage:
     )
 
 
-def _whole_sentences(text: str) -> str:
-    """Drop the incomplete sentence at the end of a cut text, unless it is the only one."""
+def _whole_sentences(text: str, *, alone: str) -> str:
+    """Drop the incomplete sentence at the end of a cut text; return `alone` if it is the only one."""
     ends = [match.end() for match in _SENTENCE_END.finditer(text)]
-    return text[: ends[-1]] if ends else text
+    return text[: ends[-1]] if ends else alone
 
 
 def without_thoughts(text: str) -> str:
-    """Return a text without the thoughts of a reasoning model."""
+    """Return a text without the thoughts of a reasoning model, and without marks of a chat template."""
+    text = _TEMPLATE_END.sub("", _TEMPLATE_START.sub("", text))
     return _UNOPENED_THOUGHT.sub("", _THOUGHT.sub("", text)).strip()
 
 

@@ -35,7 +35,7 @@ def ask(run: Run, index: str, url: str, *more: object, command: str = "ask"):
         ("500", "HTTP 500: The server had an error"),
         ("429", "HTTP 429: Rate limit reached"),
         ("empty", "the reply was empty"),
-        ("not json", "No generation chunks were returned"),
+        ("not json", "the server's reply was empty, or not in the form"),
         ("reset", "Connection error"),
     ],
 )
@@ -76,8 +76,9 @@ def test_a_step_that_failed_alone_is_named_and_the_calls_were_not_in_vain(run: R
         return "no scores" if body.get("response_format") else say_sensibly(body)
 
     with ChatServer(say=say) as server:
-        result = ask(run, town_index, server.url)
+        result = ask(run, town_index, server.url, "--trace")
     assert "3 model calls\n" in result.stdout
+    assert "Failed model call: score (the reply was not usable" in result.stdout
     [line] = result.stderr.splitlines()
     assert line.startswith("Note: The chat model failed at scoring passages: ")
     assert line.endswith("That was done without it.")
@@ -92,6 +93,34 @@ def test_a_draft_that_no_passage_supports_is_said_to_have_been_left(run: Run, to
     assert QUOTED in result.stdout and "2 model calls\n" in result.stdout
     why = "no passage supports the model's answer"
     assert result.stderr == f"Note: The chat model's answer was not used: {why}. {INSTEAD}\n"
+
+
+@pytest.mark.parametrize(
+    ("draft", "basis", "unsupported"),
+    [
+        (
+            "The sea wall of Saltmere is 2,340 metres long [1]. It is 9 metres high [1].",
+            "50% of its claims supported",
+            "“It is 9 metres high.” (the cited passages do not hold the number 9)",
+        ),
+        (
+            "Die Mauer von Saltmere ist sehr lang und schützt die Häuser am Hafen vor den Wellen [1].",
+            "its claims could not be compared with the documents",
+            "",
+        ),
+    ],
+)
+def test_the_unsupported_sentences_of_an_answer_are_shown_below_it(
+    run: Run, town_index: str, draft: str, basis: str, unsupported: str
+) -> None:
+    def say(body: dict) -> str:
+        return say_sensibly(body) if body.get("response_format") else draft
+
+    with ChatServer(say=say) as server:
+        shown = " ".join(ask(run, town_index, server.url).stdout.split())
+    assert f" · {basis} · " in shown
+    label = "Not supported by the passages: "
+    assert f"{label}{unsupported}" in shown if unsupported else label not in shown
 
 
 @pytest.mark.parametrize("more", [(), ("--json",)])

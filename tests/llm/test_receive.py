@@ -45,6 +45,9 @@ def test_a_stream_that_broke_off_is_read_up_to_its_last_whole_sentence():
     message = AIMessage("It is 4 m high. It costs 3", response_metadata={"model_provider": "openai"})
     read = receive(message, 100)
     assert (read.text, read.response_metadata["cut"]) == ("It is 4 m high.", "the reply broke off")
+    message.content = "It is 4"
+    with pytest.raises(ValueError, match="the reply broke off"):
+        read_reply(request_for("generate"), receive(message, 100))
 
 
 ENDINGS = {
@@ -87,6 +90,9 @@ def test_an_answer_that_ended_at_its_limit_is_read_up_to_its_last_whole_sentence
         ("Hm. A wall?\n</think>\n\nThe wall.", "The wall."),
         ("Hm.\n</thinking>The wall.", "The wall."),
         ("The tag `</think>` ends it.", None),
+        ("<|im_start|>assistant\nThe wall. [1]<|im_end|>\n", "The wall. [1]"),
+        ("The wall. [1]</s><|endoftext|>", "The wall. [1]"),
+        ("The mark `<|im_end|>` ends it.", None),
     ],
 )
 def test_an_answer_keeps_its_code_and_loses_what_is_around_it(said, read):

@@ -167,8 +167,9 @@ def test_a_refused_way_is_not_tried_again(monkeypatch):
 class Answered(Exception):
     """An error as HTTP clients raise it."""
 
-    def __init__(self, status, text="", headers=None):
+    def __init__(self, status, text="", headers=None, code=None):
         super().__init__(text)
+        self.code = code
         self.status_code = status
         self.response = type("Response", (), {"headers": headers or {}, "status_code": status})()
 
@@ -184,6 +185,7 @@ class Answered(Exception):
         (ModelInvalidRequestError(f"{'No. ' * 80}maximum context length is 2048"), "too long"),
         (Answered(422), "unsupported"),
         (Answered(429), "busy"),
+        (Answered(429, "You exceeded your current quota", code="insufficient_quota"), "other"),
         (Answered(503), "server"),
         (ConnectionResetError("x"), "connection"),
         (RuntimeError("Event loop is closed"), "connection"),
