@@ -15,7 +15,7 @@ from adaptive_rag.answer.comparisons import read_comparisons
 from adaptive_rag.answer.quotes import WholeAnswer
 from adaptive_rag.answer.table_kinds import KINDS, question_kind
 from adaptive_rag.answer.table_questions import read_table_question
-from adaptive_rag.answer.whole_tables import NamedRow, WholeTable, collect_tables
+from adaptive_rag.answer.whole_tables import NamedRow, WholeTable, collect_tables, column_dates
 from adaptive_rag.index import Index
 from adaptive_rag.text.phrases import english
 from tests.answer.made import build_index, candidate
@@ -654,6 +654,13 @@ def test_a_table_of_totals_alone_is_read_in_linear_time() -> None:
     asked = read_table_question("what is the total amount?", "sum", "", table)
     assert asked is not None and len(asked.rows) == 1_000
     assert time.process_time() - started < 5
+
+
+def test_long_cells_are_not_searched_for_dates() -> None:
+    rows = [NamedRow((("Item", f"{i}"), ("Note", 20_000 * "word ")), candidate(""), i, i) for i in range(2)]
+    started = time.process_time()
+    assert not column_dates(rows, "Note")
+    assert time.process_time() - started < 1
 
 
 @pytest.mark.parametrize(("rows", "tables"), [(100, 1), (800, 0)])
