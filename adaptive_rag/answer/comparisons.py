@@ -118,7 +118,9 @@ class CellComparison(NamedTuple):
         """Return a number, or the year, month and day of a date; () if its year may be any of several."""
         if not self.is_of_times:
             number = with_decimal_point(re.sub(r"[^\d.,]", "", _NAMES.get(text, text)))
-            return (Decimal(number.replace(",", "")),) if number else ()
+            # "1.000" is one, or a thousand.
+            is_clear = number and not re.fullmatch(r"[1-9]\d{0,2}\.\d{3}", number)
+            return (Decimal(number.replace(",", "")),) if is_clear else ()
         years = YEAR.findall(text) or years
         months = [i for i, name in enumerate(month_name) if i and name[:3].lower() in text]
         days = map(int, re.findall(r"\b\d\d?(?!\d)", text))
