@@ -27,7 +27,7 @@ from adaptive_rag.text.words import terms
 
 _SEPARATOR = re.compile(r"[-_.]")
 # A cell with a word of at least three small letters, unlike "105" or "HC-001"
-_IN_WORDS = re.compile(r"[^\W\d_]*[a-z]{3}")
+_IN_WORDS = re.compile("[a-z]{3}")
 # The values of a column that only says yes or no
 _YES = frozenset({"yes", "y", "true", "x", "✓"})
 _FLAGS = _YES | {"no", "n", "false", "✗", ""}
