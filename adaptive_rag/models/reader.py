@@ -50,8 +50,8 @@ MAX_TOKENS = 320
 # Maximum tokens of a question, which is cut; the passage gets the remaining tokens.
 MAX_QUESTION_TOKENS = 96
 INPUTS = ("input_ids", "token_type_ids", "attention_mask", "spans")
-# The outputs that each task uses. The shipped network sees the task in the first word of the text, and runs the
-# layers for claims or those of the other tasks.
+# The outputs that each task uses. The shipped network sees the task in the first word of the text, and runs
+# the layers for claims or those of the other tasks.
 OUTPUTS_BY_TASK = {"question": ("sentences", "passage"), "claim": ("claim",), "proposal": ("sides",)}
 OUTPUTS = tuple(chain(*OUTPUTS_BY_TASK.values()))
 
