@@ -102,7 +102,10 @@ class CellComparison(NamedTuple):
 
     def select(self, values: dict[int, tuple[Any, ...]]) -> list[int]:
         """Return the indexes of the values that fulfil it: after May is any day of June, but none of May."""
-        years = YEAR.findall(self.limits[-1][1]) or sorted({str(value[0]) for value in values.values()})
+        named, in_cells = YEAR.findall(self.limits[-1][1]), {str(value[0]) for value in values.values()}
+        if self.is_of_times and named and in_cells == {"1900"}:
+            return []  # dates without a year
+        years = named or sorted(in_cells)
         # What expires before August does so in the first of the years.
         limits = [
             (test, self._read_limit(text, years[:1] if test in (lt, le) else years))

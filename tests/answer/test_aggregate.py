@@ -633,6 +633,7 @@ def test_rows_are_named_in_words_and_of_many_columns_what_was_asked_is_shown(tmp
         ("shed", "dearest tool for a tall hedge", None),
         ("shed", "heaviest tool i can borrow", None),
         ("shed", "which saw came to you last", None),
+        ("shed", "which suppliers have a day before 5 june 2026", None),
         ("forms", "which tools cost more than 1.000 euros", None),
         ("shed", "dearest tool a child may borrow", None),
         ("shed", "which bins were filled before july", None),
