@@ -102,7 +102,10 @@ class CellComparison(NamedTuple):
 
     def select(self, values: dict[int, tuple[Any, ...]]) -> list[int]:
         """Return the indexes of the values that fulfil it: after May is any day of June, but none of May."""
-        years = YEAR.findall(self.limits[-1][1]) or sorted({str(value[0]) for value in values.values()})
+        named, in_cells = YEAR.findall(self.limits[-1][1]), {str(value[0]) for value in values.values()}
+        if self.is_of_times and named and in_cells == {"1900"}:
+            return []  # dates without a year
+        years = named or sorted(in_cells)
         # What expires before August does so in the first of the years.
         limits = [
             (test, self._read_limit(text, years[:1] if test in (lt, le) else years))
@@ -118,7 +121,9 @@ class CellComparison(NamedTuple):
         """Return a number, or the year, month and day of a date; () if its year may be any of several."""
         if not self.is_of_times:
             number = with_decimal_point(re.sub(r"[^\d.,]", "", _NAMES.get(text, text)))
-            return (Decimal(number.replace(",", "")),) if number else ()
+            # "1.000" is one, or a thousand.
+            is_clear = number and not re.fullmatch(r"[1-9]\d{0,2}\.\d{3}", number)
+            return (Decimal(number.replace(",", "")),) if is_clear else ()
         years = YEAR.findall(text) or years
         months = [i for i, name in enumerate(month_name) if i and name[:3].lower() in text]
         days = map(int, re.findall(r"\b\d\d?(?!\d)", text))

@@ -18,7 +18,7 @@ class CutPassage(NamedTuple):
 
     heading: str
     sentences: Sequence[str]
-    vectors: Vectors  # one unit vector per sentence
+    vectors: Vectors  # one unit vector per sentence; those of no sentences have no dimension
 
 
 def excerpt(vector: Vectors, passages: Sequence[CutPassage]) -> Passage:
@@ -30,6 +30,7 @@ def excerpt(vector: Vectors, passages: Sequence[CutPassage]) -> Passage:
         (
             (cosine, number, index)
             for number, passage in enumerate(passages)
+            if passage.sentences
             for index, cosine in enumerate((passage.vectors @ vector).tolist())
         ),
         reverse=True,

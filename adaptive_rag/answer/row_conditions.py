@@ -172,11 +172,12 @@ def _find_cells(
         by_name = _cells_by_name({cell for row in table.rows if (cell := row.value(column))})
         all_cells = {cell for each in by_name.values() for cell in each}
         is_of_years = all(map(YEAR.fullmatch, all_cells))
+        asked_here = asked.union(_words_after(column, question))
         common = _find_common([_terms_of(cell) for cell in all_cells])
         named = [
             name
             for name, each in by_name.items()
-            if name and name <= asked.union(_words_after(column, question)) and not name <= common
+            if name and name <= asked_here and not name <= common
             if is_of_years or not all(column_words.issuperset(words(cell)) for cell in each)
             if is_of_years
             or name <= letters

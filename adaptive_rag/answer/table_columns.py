@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import takewhile
+from typing import Any
 
 from adaptive_rag.answer.comparisons import MEASURES, YEAR, measures_of
 from adaptive_rag.answer.table_kinds import FOR_ROWS
@@ -138,9 +139,9 @@ def find_column(
 
 
 def _rows_of_extreme(rows: Sequence[NamedRow], column: str, kind: str) -> list[int]:
-    numbers = column_numbers(rows, column)
-    extreme = (max if kind == "most" else min)(numbers.values(), default=None)
-    return [i for i, number in numbers.items() if number == extreme]
+    values: Mapping[int, Any] = column_dates(rows, column) or column_numbers(rows, column)
+    extreme = (max if kind == "most" else min)(values.values(), default=None)
+    return [i for i, value in values.items() if value == extreme]
 
 
 def _is_of_times(column: str, first: str, rows: Sequence[NamedRow]) -> bool:

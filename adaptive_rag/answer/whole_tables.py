@@ -27,7 +27,7 @@ from adaptive_rag.text.words import terms
 
 _SEPARATOR = re.compile(r"[-_.]")
 # A cell with a word of at least three small letters, unlike "105" or "HC-001"
-_IN_WORDS = re.compile(r"[^\W\d_]*[a-z]{3}")
+_IN_WORDS = re.compile("[a-z]{3}")
 # The values of a column that only says yes or no
 _YES = frozenset({"yes", "y", "true", "x", "✓"})
 _FLAGS = _YES | {"no", "n", "false", "✗", ""}
@@ -313,7 +313,10 @@ def column_dates(rows: Sequence[NamedRow], column: str) -> dict[int, datetime]:
     The result is empty if a cell is no date, or if "03/04/2026" may be a day of March or of April.
     """
     values = {i: value for i, row in enumerate(rows) if (value := row.value(column))}
-    if not any(map(_LIKE_DATE.search, values.values())) or max(map(len, values.values())) > _LONGEST_DATE:
+    # The length comes first: the pattern takes quadratic time for a long cell.
+    if max(map(len, values.values()), default=0) > _LONGEST_DATE or not any(
+        map(_LIKE_DATE.search, values.values())
+    ):
         return {}
     readings = list[dict[int, datetime]]()
     for date_format in ("%d/%m/%Y", "%m/%d/%Y"):

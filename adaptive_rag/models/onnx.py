@@ -21,7 +21,7 @@ from adaptive_rag.errors import ConfigurationError, MissingExtraError
 from adaptive_rag.text.vectors import Vectors as Vectors
 
 if TYPE_CHECKING:
-    from onnxruntime import InferenceSession, RunOptions
+    from onnxruntime import InferenceSession
     from tokenizers import Tokenizer
 
 MINILM = "local:all-MiniLM-L6-v2"
@@ -276,15 +276,6 @@ def load_session(path: Path, *, threads: int = 0) -> InferenceSession:
     options.log_severity_level = 3
     options.intra_op_num_threads = options.inter_op_num_threads = threads
     return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
-
-
-def needed_outputs_only() -> RunOptions:
-    """Return options for a run that computes only what the outputs that are asked for need."""
-    import onnxruntime
-
-    options = onnxruntime.RunOptions()
-    options.only_execute_path_to_fetches = True
-    return options
 
 
 def count_cores() -> int:

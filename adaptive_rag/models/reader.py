@@ -27,7 +27,6 @@ from adaptive_rag.models.onnx import (
     count_cores,
     load_session,
     load_tokenizer,
-    needed_outputs_only,
 )
 from adaptive_rag.text.reading import (
     Passage,
@@ -44,14 +43,15 @@ from adaptive_rag.text.vectors import Scores, softmax
 from adaptive_rag.text.words import coverage, terms, weighted_terms
 
 SHIPPED = "local:reader"
-SHIPPED_SHA256 = "a93c2be430a50fa0d641ac4c2478dc63f6ba564ed2aacaae1663dbd0fb9210bb"
+SHIPPED_SHA256 = "c4b8be39dd78a1b88a4205fd39150f712d0dd7f2d70aaa08666472667a2d563c"
 NETWORK = Path(__file__).parent / "minilm" / "reader.onnx"
 TOKENIZER = NETWORK.with_name("tokenizer.json")
 MAX_TOKENS = 320
 # Maximum tokens of a question, which is cut; the passage gets the remaining tokens.
 MAX_QUESTION_TOKENS = 96
 INPUTS = ("input_ids", "token_type_ids", "attention_mask", "spans")
-# The outputs that each task uses; the network computes no others.
+# The outputs that each task uses. The shipped network sees the task in the first word of the text, and runs
+# the layers for claims or those of the other tasks.
 OUTPUTS_BY_TASK = {"question": ("sentences", "passage"), "claim": ("claim",), "proposal": ("sides",)}
 OUTPUTS = tuple(chain(*OUTPUTS_BY_TASK.values()))
 
@@ -156,7 +156,6 @@ class OnnxReader:
         self.name = name
         self._encoder = PairEncoder()
         self._session = load_session(model, threads=1)
-        self._run_options = needed_outputs_only()
         self._workers = count_cores()
         inputs = {node.name for node in self._session.get_inputs()}
         outputs = {node.name for node in self._session.get_outputs()}
@@ -245,7 +244,7 @@ class OnnxReader:
             "attention_mask": np.ones((1, tokens), dtype=np.int64),
             "spans": spans,
         }
-        results = zip(outputs, self._session.run(outputs, feed, self._run_options), strict=True)
+        results = zip(outputs, self._session.run(outputs, feed), strict=True)
         by_sentence = ("sentences", "sides")
         return Logits(
             sentences,

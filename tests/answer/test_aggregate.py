@@ -15,7 +15,7 @@ from adaptive_rag.answer.comparisons import read_comparisons
 from adaptive_rag.answer.quotes import WholeAnswer
 from adaptive_rag.answer.table_kinds import KINDS, question_kind
 from adaptive_rag.answer.table_questions import read_table_question
-from adaptive_rag.answer.whole_tables import NamedRow, WholeTable, collect_tables
+from adaptive_rag.answer.whole_tables import NamedRow, WholeTable, collect_tables, column_dates
 from adaptive_rag.index import Index
 from adaptive_rag.text.phrases import english
 from tests.answer.made import build_index, candidate
@@ -205,6 +205,8 @@ DOCUMENTS = {
         "| May | 12.5 | 9.1 |\n| June | 14.2 | 8.0 |\n",
         "stock.csv": "Bin,Left (kg),Best before\nOats,20,31.05.2026\nLentils,12,31.08.2026\n"
         "Rice,7,31.05.2027\n",
+        "tools lent.csv": "Saw,Lent date,Returned date\nBow,2026-03-01,2026-08-01\n"
+        "Jig,2026-04-01,2026-05-01\n",
         "goods in.csv": "Day,Supplier,Crates\nTue 2 Jun,Glasheen,4\nFri 5 Jun,Feeney,2\nMon 8 Jun,Kehoe,3\n",
     },
     "long": {
@@ -630,6 +632,9 @@ def test_rows_are_named_in_words_and_of_many_columns_what_was_asked_is_shown(tmp
         ("shed", "which silent trimmers can i borrow for less than 6 euros a day", None),
         ("shed", "dearest tool for a tall hedge", None),
         ("shed", "heaviest tool i can borrow", None),
+        ("shed", "which saw came to you last", None),
+        ("shed", "which suppliers have a day before 5 june 2026", None),
+        ("forms", "which tools cost more than 1.000 euros", None),
         ("shed", "dearest tool a child may borrow", None),
         ("shed", "which bins were filled before july", None),
         # a cell may be spelt like a part of a column's name
@@ -651,6 +656,13 @@ def test_a_table_of_totals_alone_is_read_in_linear_time() -> None:
     asked = read_table_question("what is the total amount?", "sum", "", table)
     assert asked is not None and len(asked.rows) == 1_000
     assert time.process_time() - started < 5
+
+
+def test_long_cells_are_not_searched_for_dates() -> None:
+    rows = [NamedRow((("Item", f"{i}"), ("Note", 20_000 * "word ")), candidate(""), i, i) for i in range(2)]
+    started = time.process_time()
+    assert not column_dates(rows, "Note")
+    assert time.process_time() - started < 1
 
 
 @pytest.mark.parametrize(("rows", "tables"), [(100, 1), (800, 0)])

@@ -27,6 +27,6 @@ def test_a_sentence_that_is_longer_than_an_excerpt_is_read_alone() -> None:
 
 
 def test_passages_without_sentences_give_nothing() -> None:
-    empty = CutPassage("Empty", [], np.zeros((0, 2), dtype=np.float32))
+    empty = CutPassage("Empty", [], np.zeros((0, 0), dtype=np.float32))
     assert excerpt(CLAIM, [empty]).text == ""
     assert excerpt(CLAIM, []).text == ""

@@ -11,6 +11,8 @@ from adaptive_rag.errors import ConfigurationError
 from adaptive_rag.models import reader as module
 from adaptive_rag.models.reader import (
     MAX_TOKENS,
+    OUTPUTS,
+    OUTPUTS_BY_TASK,
     Calibration,
     Logits,
     PairEncoder,
@@ -156,6 +158,22 @@ def test_the_shipped_one_tells_an_answer_from_a_near_miss(shipped: Reader) -> No
         ("How long is the permit valid?", "How long does the ferry crossing take?"),
     ):
         assert shipped.read(told, passages).answered > shipped.read(missed, passages).answered + 0.2
+
+
+def test_the_shipped_network_runs_no_layers_of_other_tasks(shipped: Reader) -> None:
+    passage = Passage("The ferry leaves at seven.")
+    for task, outputs in OUTPUTS_BY_TASK.items():
+        pair, _ = PairEncoder().pair(task, "claim: a ferry leaves at seven", passage)
+        feed = {
+            "input_ids": np.array([pair.ids]),
+            "token_type_ids": np.array([pair.types]),
+            "attention_mask": np.ones((1, len(pair.ids)), dtype=np.int64),
+            "spans": np.ones((1, 2, len(pair.ids)), dtype=np.float32),
+        }
+        logits = dict(zip(OUTPUTS, shipped._session.run(OUTPUTS, feed), strict=True))
+        assert all(logits[name].size for name in outputs)
+        assert bool(logits["claim"].size) == (task == "claim")
+        assert bool(logits["sides"].size) == (task != "claim")
 
 
 def test_a_changed_file_is_not_the_shipped_one(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

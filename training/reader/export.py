@@ -14,6 +14,7 @@ import argparse
 import json
 import sys
 from collections.abc import Mapping, Sequence
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -21,10 +22,12 @@ import numpy as np
 import onnx
 import onnxruntime
 import torch
+from onnx import numpy_helper
 from onnxruntime.quantization import QuantType, quantize_dynamic
 from torch import nn
 
-from adaptive_rag.models.reader import INPUTS, OUTPUTS
+from adaptive_rag.models.reader import INPUTS, OUTPUTS, OUTPUTS_BY_TASK, PairEncoder
+from adaptive_rag.text.reading import Passage
 from training.reader.encoder import Encoder, Reader
 
 
@@ -89,25 +92,88 @@ def write_quantized(
     )
     unquantized.unlink()
     model = onnx.load(str(file))
+    if "claim" in names[1]:
+        split_by_task(model.graph)
     onnx.helper.set_model_props(model, dict(metadata))
     onnx.checker.check_model(model)
     onnx.save(model, str(file))
 
 
+def split_by_task(graph: onnx.GraphProto) -> None:
+    """Run the layers for claims only for claims, and the other upper layers only for the other tasks.
+
+    ONNX Runtime computes all outputs, whichever are asked for. So a condition decides: whether the text
+    begins with "claim". The outputs of the tasks that do not run are empty.
+    """
+    claim, others = (_nodes_for(graph, OUTPUTS_BY_TASK[task]) for task in ("claim", "question"))
+    others |= _nodes_for(graph, OUTPUTS_BY_TASK["proposal"])
+    branches = [
+        _branch(graph, name, sorted(own), outputs)
+        for name, own, outputs in (
+            ("claims", claim - others, OUTPUTS_BY_TASK["claim"]),
+            ("others", others - claim, [name for name in OUTPUTS if name != "claim"]),
+        )
+    ]
+    shared = [graph.node[i] for i in sorted(claim & others)]
+    word = PairEncoder().pair("claim", "", Passage(""))[0].ids[1]
+    for name, value in (("task_place", [0, 1]), ("claim_word", word)):
+        graph.initializer.append(numpy_helper.from_array(np.array(value, dtype=np.int64), name))
+    make = onnx.helper.make_node
+    decision = [
+        make("GatherND", ["input_ids", "task_place"], ["task_word"]),
+        make("Equal", ["task_word", "claim_word"], ["is_claim"]),
+        make("If", ["is_claim"], list(OUTPUTS), then_branch=branches[0], else_branch=branches[1]),
+    ]
+    del graph.node[:]
+    graph.node.extend([*shared, *decision])
+
+
+def _nodes_for(graph: onnx.GraphProto, outputs: Sequence[str]) -> set[int]:
+    """Return the indexes of the nodes that some outputs need."""
+    makers = {name: i for i, node in enumerate(graph.node) for name in node.output}
+    found, waiting = set[int](), list(outputs)
+    while waiting:
+        i = makers.get(waiting.pop())
+        if i is not None and i not in found:
+            found.add(i)
+            waiting += graph.node[i].input
+    return found
+
+
+def _branch(graph: onnx.GraphProto, name: str, own: Sequence[int], outputs: Sequence[str]) -> onnx.GraphProto:
+    """Return the nodes of a branch as a graph with all outputs, of which those of other tasks are empty."""
+    empty = onnx.helper.make_tensor("empty", onnx.TensorProto.FLOAT, [0], [])
+    nodes = [
+        onnx.helper.make_node("Constant", [], [f"{output}_{name}"], value=empty)
+        for output in OUTPUTS
+        if output not in outputs
+    ]
+    for i in own:
+        node = onnx.NodeProto()
+        node.CopyFrom(graph.node[i])
+        for texts in (node.input, node.output):
+            texts[:] = [f"{text}_{name}" if text in outputs else text for text in texts]
+        nodes.append(node)
+    float_type = onnx.helper.make_tensor_type_proto(onnx.TensorProto.FLOAT, None)
+    values = [onnx.helper.make_value_info(f"{output}_{name}", float_type) for output in OUTPUTS]
+    return onnx.helper.make_graph(nodes, name, [], values)
+
+
 def _compare(reader: Reader, file: Path) -> None:
     """Print the largest differences between the logits of a reader and those of its exported file."""
     session = onnxruntime.InferenceSession(str(file))
-    for sizes in ((1, 12, 3), (1, 200, 9), (1, 320, 20)):
-        inputs = _random_inputs(*sizes)
+    for task, tokens in product(OUTPUTS_BY_TASK, (12, 200, 320)):
+        inputs = _random_inputs(1, tokens, 9)
+        inputs[0][0, 1] = PairEncoder().pair(task, "", Passage(""))[0].ids[1]
         with torch.no_grad():
-            expected = reader(*inputs)
+            expected = dict(zip(OUTPUTS, reader(*inputs), strict=True))
         feed = {name: tensor.numpy() for name, tensor in zip(INPUTS, inputs, strict=True)}
-        outputs = session.run(list(OUTPUTS), feed)
+        names = OUTPUTS_BY_TASK[task]
         differences = {
-            name: round(float(np.abs(tensor.numpy() - output).max()), 3)
-            for name, tensor, output in zip(OUTPUTS, expected, outputs, strict=True)
+            name: round(float(np.abs(expected[name].numpy() - output).max()), 3)
+            for name, output in zip(names, session.run(names, feed), strict=True)
         }
-        sys.stdout.write(f"{sizes}: largest difference of a logit {differences}\n")
+        sys.stdout.write(f"{task}, {tokens} tokens: largest difference of a logit {differences}\n")
 
 
 def _random_inputs(texts: int, tokens: int, sentences: int) -> tuple[torch.Tensor, ...]:
