@@ -79,7 +79,7 @@ def work_out(question: str, passages: Sequence[Candidate], source: ChunkSource) 
     if comparisons and not any(best[:4]):  # its only words are those of columns
         chosen = _choose_by_rank(chosen, tables, found)
     if not fitting and (kind in ("most", "least") or comparisons or NOT.search(marked)):
-        tables = _of_latest_editions(question, tables)
+        tables = of_latest_editions(question, tables)
         by_meaning = (
             read_table_question(marked, kind, measure, table, comparisons, by_meaning=True)
             for table in in_time(tables)
@@ -115,17 +115,17 @@ def _choose_by_rank(
     ]
 
 
-def _of_latest_editions(question: str, tables: Sequence[WholeTable]) -> list[WholeTable]:
+def of_latest_editions(question: str, tables: Sequence[WholeTable]) -> list[WholeTable]:
     """Leave out the tables of "prices-2025.csv" beside "prices-2026.xlsx" unless the year is asked for."""
-    names = [PurePath(table.rows[0].chunk["source"]).stem for table in tables]
-    asked, latest = set(YEAR.findall(question)), dict[str, str]()
-    for name in names:
-        series, years = YEAR.sub("", name), max(YEAR.findall(name), default="")
-        latest[series] = max(latest.get(series, ""), years)
+    paths = [PurePath(table.rows[0].chunk["source"]) for table in tables]
+    series = [(path.parent, YEAR.sub("", path.stem)) for path in paths]
+    asked, latest = set(YEAR.findall(question)), dict[tuple[PurePath, str], str]()
+    for path, one in zip(paths, series, strict=True):
+        latest[one] = max(latest.get(one, ""), *YEAR.findall(path.stem), "")
     return [
         table
-        for name, table in zip(names, tables, strict=True)
-        if latest[YEAR.sub("", name)] in name or not asked.isdisjoint(YEAR.findall(name))
+        for path, one, table in zip(paths, series, tables, strict=True)
+        if latest[one] in path.stem or not asked.isdisjoint(YEAR.findall(path.stem))
     ]
 
 

@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import openpyxl
 import pytest
 
-from adaptive_rag.answer.aggregate import LISTED, NAMED, work_out
+from adaptive_rag.answer.aggregate import LISTED, NAMED, of_latest_editions, work_out
 from adaptive_rag.answer.comparisons import read_comparisons
 from adaptive_rag.answer.quotes import WholeAnswer
 from adaptive_rag.answer.table_kinds import KINDS, question_kind
@@ -656,6 +656,15 @@ def test_a_table_of_totals_alone_is_read_in_linear_time() -> None:
     asked = read_table_question("what is the total amount?", "sum", "", table)
     assert asked is not None and len(asked.rows) == 1_000
     assert time.process_time() - started < 5
+
+
+def test_the_newest_of_a_series_is_read_unless_its_year_is_asked_for() -> None:
+    names = ["north/sales-2025.csv", "south/sales-2026.csv", "fees-2025.csv", "fees-2026.xlsx", "notes.md"]
+    cells = (("Item", "Ladder"),)
+    tables = [WholeTable([NamedRow(cells, candidate("Ladder", source=name), 0, 6)]) for name in names]
+    for question, left_out in (("the cheapest", "fees-2025.csv"), ("the cheapest in 2025", "")):
+        latest = of_latest_editions(question, tables)
+        assert {table.rows[0].chunk["source"] for table in latest} == set(names) - {left_out}
 
 
 def test_long_cells_are_not_searched_for_dates() -> None:
