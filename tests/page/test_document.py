@@ -106,6 +106,16 @@ def test_words_that_moved_are_marked_and_others_never_in_their_place(
             expect(page.locator(".document mark, .pdf-mark")).to_have_count(0)
 
 
+def test_the_tools_of_a_document_do_not_overlap_on_a_narrow_screen(
+    demo: str, visit: Visit, papers: httpx.Client
+) -> None:
+    with visit(demo, language="de") as somebody:
+        somebody.page.set_viewport_size({"width": 345, "height": 640})
+        page = show(somebody, cite(papers, *QUOTES[0]))
+        outline = page.get_by_text("Gliederung")
+        assert outline.evaluate("outline => outline.scrollWidth <= outline.clientWidth")
+
+
 def test_slides_are_cards_and_sheets_are_tables_to_choose_from(
     demo: str, visit: Visit, papers: httpx.Client
 ) -> None:
