@@ -90,6 +90,32 @@ def test_the_very_words_are_marked_and_have_the_focus(demo: str, visit: Visit, p
             assert marked(page) == shown
 
 
+def test_words_that_moved_are_marked_and_others_never_in_their_place(
+    demo: str, visit: Visit, papers: httpx.Client
+) -> None:
+    moved = {"start": 3, "end": 9}
+    with visit(demo) as somebody:
+        source, quote = QUOTES[1]
+        page = show(somebody, cite(papers, source, quote) | moved)
+        assert marked(page) == quote
+        show(somebody, cite(papers, "book.pdf", "Sluice 3 opens") | moved | {"page": 100})
+        expect(page.locator(".pdf-mark")).to_be_in_viewport()
+        for source in ("notes.md", "book.pdf"):
+            show(somebody, {"source": source, **moved, "quote": "It stood at 9.9 metres.", "page": 1})
+            expect(page.get_by_text("The document has changed")).to_be_visible()
+            expect(page.locator(".document mark, .pdf-mark")).to_have_count(0)
+
+
+def test_the_tools_of_a_document_do_not_overlap_on_a_narrow_screen(
+    demo: str, visit: Visit, papers: httpx.Client
+) -> None:
+    with visit(demo, language="de") as somebody:
+        somebody.page.set_viewport_size({"width": 345, "height": 640})
+        page = show(somebody, cite(papers, *QUOTES[0]))
+        outline = page.get_by_text("Gliederung")
+        assert outline.evaluate("outline => outline.scrollWidth <= outline.clientWidth")
+
+
 def test_slides_are_cards_and_sheets_are_tables_to_choose_from(
     demo: str, visit: Visit, papers: httpx.Client
 ) -> None:

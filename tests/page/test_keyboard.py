@@ -231,7 +231,7 @@ def test_a_thread_is_shared_read_by_another_and_no_longer_shared(team: str, visi
         write(page, name, "otto")
         page.keyboard.press("Enter")
         expect(page.get_by_text("Nobody of this name may read its collections.")).to_be_visible()
-        write(page, name, "ben")
+        write(page, name, "Ben ")
         page.keyboard.press("Enter")
         expect(page.get_by_role("listitem")).to_contain_text("ben")
         theirs = ben.open("#/threads").get_by_role("listitem")

@@ -73,7 +73,7 @@ def test_a_session_begins_and_ends(fresh: TestClient) -> None:
     known(fresh)
     assert fresh.get(f"{API}/session").json() == {"needed": True, "provider": False}
     assert fresh.get(f"{API}/me").status_code == 401
-    browser = signed_in(fresh, "Ada")
+    browser = signed_in(fresh, " Ada ")
     assert browser.get(f"{API}/me").json() == {
         "name": "ada", "is_admin": True, "role": "admin", "has_password": True, "has_model": False,
         "roles": ["reader", "writer", "admin"],

@@ -99,7 +99,7 @@ def sign_in(
 ) -> Me:
     """Sign in with a name and a password; the answer sets a cookie."""
     refuse_other_sites(request, is_strict=False)
-    name, address = credentials.name.lower(), address_of(request)
+    name, address = credentials.name.strip().lower(), address_of(request)
     user = _check_password(db, services, address, name, credentials.password)
     if user is None:
         # An unknown name may be a password in the wrong field, so it does not go into the audit log.

@@ -12,6 +12,7 @@ import { DocumentText } from "./text.js";
 const PDF = /\.pdf$/i;
 /** Load pdf.js before a PDF is opened. Errors are ignored here: opening the PDF reports them. @param {string} source */
 export const preparePdf = (source) => PDF.test(source) && pdfjs().catch(() => {});
+const SEARCHED = 40_000; // characters before and after the cited place, where its words are looked for
 const narrowWindow = window.matchMedia("(max-width: 62.49rem)");
 const isNarrow = signal(narrowWindow.matches);
 narrowWindow.addEventListener("change", () => {
@@ -49,7 +50,7 @@ function Sheet({ label, children }) {
 
 /** Show the header of the open document, and its pages or its text. @param {{ current: import("./opened.js").Opened }} props */
 function Pane({ current }) {
-  const { collection, source, start, end } = current;
+  const { collection, source } = current;
   const rows = useLoaded(() =>
     get(`${collectionPath(collection)}/documents?${new URLSearchParams({ source, limit: "1" })}`),
   );
@@ -59,6 +60,8 @@ function Pane({ current }) {
   /** @type {DocumentRow | undefined} */
   const row = rows.value?.items[0];
   const path = row && `${collectionPath(collection)}/documents/${row.id}`;
+  const found = useLoaded(async () => (path ? findCited(path, current) : null), [path, current]);
+  const cited = found.value;
   const isPdf = row?.name === source && PDF.test(source) && !current.place?.attachment;
   return html`
     <header class="pane-header">
@@ -74,15 +77,46 @@ function Pane({ current }) {
       ${current.quotes.length > 1 && html`<${Quotes} current=${current} />`}
     </header>
     ${isBroken && html`<p class="pane-note small" role="status">${t("document_broken_pdf")}</p>`}
-    ${!row && html`<div class="pane-note">${rows.value ? html`<p role="alert">${t("document_gone")}</p>` : html`<${Loading} data=${rows} />`}</div>`}
+    ${cited?.isLost && html`<p class="pane-note small" role="status">${t("document_changed")}</p>`}
+    ${!cited && html`<div class="pane-note">${rows.value && !row ? html`<p role="alert">${t("document_gone")}</p>` : html`<${Loading} data=${row ? found : rows} />`}</div>`}
     ${
       row &&
       path &&
+      cited &&
       (isPdf && !isText && !isBroken
-        ? html`<${PdfView} path=${path} source=${source} cited=${current} onBroken=${() => setIsBroken(true)} />`
-        : html`<${DocumentText} path=${path} source=${source} start=${start} end=${end} />`)
+        ? html`<${PdfView} path=${path} source=${source} cited=${cited} onBroken=${() => setIsBroken(true)} />`
+        : html`<${DocumentText} path=${path} source=${source} start=${cited.start} end=${cited.end} />`)
     }
   `;
+}
+
+/**
+ * Return the citation with the present place of its words, which may have moved if the document was replaced.
+ * @template {import("./opened.js").Cited} T
+ * @param {string} path @param {T} cited @returns {Promise<T & { isLost?: boolean }>} without a span if the words are gone
+ */
+async function findCited(path, cited) {
+  const { source, start, end, quote } = cited;
+  /** @param {number} from @param {number} length */
+  const read = (from, length) =>
+    get(`${path}/text?${new URLSearchParams({ source, start: `${from}`, length: `${length}` })}`);
+  try {
+    if (!quote || start === end || (await read(start, end - start)).text === quote) return cited;
+    const from = Math.max(0, start - SEARCHED);
+    const { text, stretches } = await read(from, end - from + SEARCHED);
+    const expected = Array.from(text)
+      .slice(0, start - from)
+      .join("").length;
+    const [at] = [text.lastIndexOf(quote, expected), text.indexOf(quote, expected)]
+      .filter((each) => each >= 0)
+      .sort((a, b) => Math.abs(a - expected) - Math.abs(b - expected));
+    if (at === undefined) return { ...cited, end: start, isLost: true };
+    const moved = from + Array.from(text.slice(0, at)).length;
+    const stretch = stretches.find((/** @type {Span} */ each) => each.end > moved);
+    return { ...cited, start: moved, end: moved + Array.from(quote).length, page: stretch?.page ?? null };
+  } catch {
+    return cited; // showing the document reports the error
+  }
 }
 
 /** Show a link to the file, or to the web page that was read. @param {string} name @param {string} path */

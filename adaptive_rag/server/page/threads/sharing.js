@@ -35,7 +35,7 @@ export function Sharing({ id }) {
     <div class="fields"><${Field} label=${t("share_open_to")} value=${sharing.value.open_to} options=${OPEN_TO.map((way) => [way, labelFor("open_to", way)])}
       onChoose=${(/** @type {string} */ way) => change(put(path, { open_to: way }))} /></div>
     <${CopyField} label=${t("share_address")} text=${address} note="" />
-    <${Form} isCard action=${t("share")} notFound="share_unknown" onSubmit=${(/** @type {FormValues} */ { name }) => put(sharePath(name.trim())).then(reload)}>
+    <${Form} isCard action=${t("share")} notFound="share_unknown" onSubmit=${(/** @type {FormValues} */ { name }) => put(sharePath(name.trim().toLowerCase())).then(reload)}>
       <${Field} label=${t("share_name")} name="name" required maxlength="100" autocapitalize="none" />
     <//>
     ${
