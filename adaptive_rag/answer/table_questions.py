@@ -216,7 +216,10 @@ def _find_asked_column(asked: _AskedTable) -> str | None:
     if asked.kind == "count":
         # "How many parts are in the price list" does not ask for the column "Price" of "price list.xlsx".
         topic = set(terms(asked.table.topic))
-        numbers = (name for name in asked.table.columns if column_numbers(rows, name))
+        # "How many hours did Ada work" does ask for "Hours", whatever the document's title is.
+        first, *others = asked.table.columns
+        others = [name for name in others if not names_counted(asked.question, name)]
+        numbers = (name for name in (first, *others) if column_numbers(rows, name))
         matched += [name for name in numbers if asked.terms.intersection(terms(name)) <= topic]
     # "The highest salary under 50,000" names its column in the condition.
     for left_out in (matched, asked.found.by_name) if asked.kind != "count" else (matched,):

@@ -463,6 +463,7 @@ def test_rows_are_named_in_words_and_of_many_columns_what_was_asked_is_shown(tmp
         ("counted", "what is the total number of hours?", "“hours” adds up to 78 over the 3 rows"),
         ("counted", "what is the total number of visitors in 2024?", "adds up to 870 over the 2 rows"),
         ("counted", "what is the average number of nurses?", None),
+        ("counted", "how many visitors did Rome have?", None),  # not its rows
         ("counted", "how many cities are there?", "2 different values of “city” in the 4 rows of visits.csv"),
         ("counted", "how many cities are there in 2024?", "2 of the 4 rows of visits.csv have year 2024"),
         ("counted", "how many chairs are there in total?", "“quantity” adds up to 10"),
