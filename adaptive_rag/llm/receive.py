@@ -30,7 +30,7 @@ _THOUGHT = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.S | re.I)
 _UNOPENED_THOUGHT = re.compile(r"\A.*^[ \t]*+</think(?:ing)?>", re.S | re.M | re.I)
 # Marks of a chat template, which a server without that template does not remove
 _TEMPLATE_START = re.compile(r"\A\s*+<\|(?:im_start|start_header_id)\|>assistant(?:<\|end_header_id\|>)?")
-_TEMPLATE_END = re.compile(r"(?:(?:<\|\w++\|>|</s>)\s?)++\Z")
+_TEMPLATE_END = re.compile(r"(?<!\|>)(?<!\|>\s)(?<!</s>)(?<!</s>\s)(?:(?:<\|\w++\|>|</s>)\s?)++\Z")
 # A fence around the complete answer; a fence inside an answer is around code and stays.
 _FENCED_ANSWER = re.compile(r"\A```(?:markdown|md|text)[ \t]*+\n((?:(?!```).)*)(?:\n```)?\Z", re.S | re.I)
 # The end of a sentence, with its markers. A full stop in "3.5", after a "3" at which a text was cut off, and

@@ -168,7 +168,7 @@ def test_a_refusal_says_so():
 # Repeated until the bound is full, each of these once took the square of its length, or more.
 RUNS = [" ", "\n", "\t", "*", "-", "- ", "#", "1", "1.", "1 ", "[", "{", "}", '"', "'", "\\", "q ", ".", "? "]
 RUNS += ["A. ", "[1", "[1] ", "[1,", "[source ", "<think>", "```\n", "Query:\n", "not an ", "1/1 ", "%", ": "]
-RUNS += ["'a', ", '{"a":', "{'a':'", "passage ", "\u2028", "\ud800"]
+RUNS += ["</s>", "<|a|>", "'a', ", '{"a":', "{'a':'", "passage ", "\u2028", "\ud800"]
 
 
 @pytest.mark.few(20)
