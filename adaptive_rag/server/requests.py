@@ -119,3 +119,10 @@ def log_as_json(stream: TextIO | None = None) -> None:
     logging.getLogger("adaptive_rag.server").setLevel(logging.INFO)
     for name in ("httpx", "httpx2", "alembic", "fastmcp", "mcp"):
         logging.getLogger(name).setLevel(logging.WARNING)
+
+
+def logs_as_json() -> bool:
+    """Return whether this process logs as `log_as_json` has it."""
+    from pythonjsonlogger.json import JsonFormatter
+
+    return any(isinstance(handler.formatter, JsonFormatter) for handler in logging.root.handlers)

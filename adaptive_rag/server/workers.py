@@ -20,7 +20,7 @@ from adaptive_rag.server.database import open_database
 from adaptive_rag.server.indexing import IndexingSettings, run_waiting_jobs
 from adaptive_rag.server.pairing import pair
 from adaptive_rag.server.problems import database_error_types
-from adaptive_rag.server.requests import log_as_text
+from adaptive_rag.server.requests import log_as_json, log_as_text, logs_as_json
 from adaptive_rag.server.settings import ServerSettings
 from adaptive_rag.text.redaction import redact
 
@@ -35,9 +35,13 @@ SECONDS_OF_SILENCE = 60.0
 _STALE_SECONDS = 24 * 3600.0
 
 
-def work(settings: ServerSettings, indexing_settings: IndexingSettings) -> None:
+def work(
+    settings: ServerSettings,
+    indexing_settings: IndexingSettings,
+    set_up_logs: Callable[[], None] = log_as_text,
+) -> None:
     """Run jobs until SIGTERM or Ctrl-C; then queue the running job again."""
-    log_as_text()
+    set_up_logs()
     engine, stop = open_database(settings), threading.Event()
     pair(settings, engine)
 
@@ -68,7 +72,9 @@ def work(settings: ServerSettings, indexing_settings: IndexingSettings) -> None:
         thread.join(_GRACE_SECONDS)
 
 
-def _work_as_child(settings: ServerSettings, indexing_settings: IndexingSettings) -> None:
+def _work_as_child(
+    settings: ServerSettings, indexing_settings: IndexingSettings, set_up_logs: Callable[[], None]
+) -> None:
     """Run jobs in a child process: leave Ctrl-C to the parent, and end when the parent ends."""
     parent = multiprocessing.parent_process()
     assert parent is not None
@@ -79,7 +85,7 @@ def _work_as_child(settings: ServerSettings, indexing_settings: IndexingSettings
         os.kill(os.getpid(), signal.SIGTERM)
 
     threading.Thread(target=end_with_parent, daemon=True).start()
-    work(settings, indexing_settings)
+    work(settings, indexing_settings, set_up_logs)
 
 
 @asynccontextmanager
@@ -87,10 +93,11 @@ async def supervise_workers(
     settings: ServerSettings, indexing_settings: IndexingSettings
 ) -> AsyncIterator[None]:
     """Run the configured number of workers during the block, and replace those that die."""
+    arguments = (settings, indexing_settings, log_as_json if logs_as_json() else log_as_text)
 
     def start() -> SpawnProcess:
         process = multiprocessing.get_context("spawn").Process(
-            target=_work_as_child, args=(settings, indexing_settings), name="indexing worker", daemon=True
+            target=_work_as_child, args=arguments, name="indexing worker", daemon=True
         )
         process.start()
         return process

@@ -6,6 +6,7 @@ import logging
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack
+from io import StringIO
 from threading import Event, Thread
 from types import SimpleNamespace
 from typing import Any
@@ -15,6 +16,7 @@ from fastapi.testclient import TestClient
 from sqlalchemy import event, select
 from sqlalchemy.orm import Session
 
+from adaptive_rag.context import make_context
 from adaptive_rag.index import Index, IndexReport, Progress
 from adaptive_rag.index.plan import Work
 from adaptive_rag.ingest import Failure, SourceFile
@@ -22,7 +24,10 @@ from adaptive_rag.ingest.documents import Note
 from adaptive_rag.server import folders, indexing, workers
 from adaptive_rag.server.folders import CollectionFolder
 from adaptive_rag.server.followers import MOST_PER_PERSON, POLL_SECONDS
+from adaptive_rag.server.indexing import make_indexing_settings
+from adaptive_rag.server.requests import log_as_json, log_as_text
 from adaptive_rag.server.roles import Role
+from adaptive_rag.server.settings import ServerSettings
 from adaptive_rag.server.tables import Collection, Document, Job, JobState
 from tests.server.conftest import Serve, add_user, do_after, work
 from tests.server.processes import wait_for
@@ -72,6 +77,25 @@ def test_a_worker_that_cannot_be_started_is_started_in_a_later_round(monkeypatch
     tries = list[None]()
     monkeypatch.setattr(workers, "_WATCH_SECONDS", 0.01)
     asyncio.run(watch())
+
+
+def test_the_workers_of_a_server_log_as_it_does(monkeypatch: pytest.MonkeyPatch, log: StringIO) -> None:
+    async def supervise() -> None:
+        async with workers.supervise_workers(settings, make_indexing_settings(settings, make_context({}))):
+            pass
+
+    def make_process(*, args: tuple[Any, ...], **_: Any) -> SimpleNamespace:
+        set_ups.append(args[-1])
+        return SimpleNamespace(start=int, terminate=int, join=int, is_alive=lambda: False)
+
+    set_ups, settings = list[Any](), ServerSettings(workers=1)
+    monkeypatch.setattr(
+        workers.multiprocessing, "get_context", lambda _: SimpleNamespace(Process=make_process)
+    )
+    asyncio.run(supervise())
+    logging.root.handlers.clear()
+    asyncio.run(supervise())
+    assert set_ups == [log_as_json, log_as_text]
 
 
 def test_a_folder_that_cannot_be_used_holds_up_no_other_collection(client: TestClient) -> None:
