@@ -79,7 +79,7 @@ def test_an_answer_marks_its_citations(reading: TestClient) -> None:
     assert citation["url"].startswith("http://localhost/api/v1/collections/samples/")
     assert answer["choices"][0]["finish_reason"] == "stop"
     assert 0.5 < answer["adaptive_rag"].pop("confidence") <= 1
-    quality = {"grounding": 1.0, "outcome": "answer", "abstained": False}
+    quality = {"grounding": 1.0, "outcome": "answer", "abstained": False, "unsupported": []}
     assert answer["adaptive_rag"] == {"query_type": "factual", **quality}
     assert answer["usage"]["counted_by"] == "embedded tokenizer"
     assert answer["usage"]["total_tokens"] > answer["usage"]["completion_tokens"] > 10
@@ -95,6 +95,19 @@ def test_a_citation_leads_to_its_document(serve: Serve) -> None:
         citation = annotation["url_citation"]
         assert citation["title"] == "walls/saltmere.md"
         assert client.get(citation["url"]).text == text
+
+
+def test_unsupported_sentences_are_listed_unless_quotes_replaced_them(serve: Serve) -> None:
+    wall, wrong = "The sea wall of Saltmere is 2,340 metres long", "It was built by 900 monks in 1412."
+    drafts = {f"{wall} [1]. {wrong}": (0.5, [wrong]), "Bananas ripen faster in a warm kitchen.": (1.0, [])}
+    model = ScriptedChatModel(script={"generate": list(drafts)})
+    with serve({"model": model}, collection="coast") as client:
+        client.post("/api/v1/collections/coast/documents", files={"files": ("coast.md", f"{wall}.")})
+        work(client)
+        for share, sentences in drafts.values():
+            asked = chat("How long is the sea wall of Saltmere?", model="coast:factual")
+            shown = client.post(URL, json=asked).json()["adaptive_rag"]
+            assert (shown["grounding"], shown["unsupported"]) == (share, sentences)
 
 
 def test_each_marker_has_the_quote_of_its_own_sentence(serve: Serve) -> None:

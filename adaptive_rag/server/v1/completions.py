@@ -170,8 +170,21 @@ def _build_completion(task: Task, output: dict[str, Any]) -> ChatCompletion:
         model=task.request.model,
         choices=[Choice(index=0, message=message, logprobs=None, finish_reason="stop")],
         usage=_count_usage(task.question, output),
-        adaptive_rag={"query_type": output["query_type"], **quality_of(output)},
+        adaptive_rag={
+            "query_type": output["query_type"],
+            **quality_of(output),
+            "unsupported": _unsupported_sentences(output),
+        },
     )
+
+
+def _unsupported_sentences(output: dict[str, Any]) -> list[str]:
+    """Return the sentences of the answer that no passage supports."""
+    # Quotes or a refusal may have replaced a draft; then the decisions are about the draft's sentences.
+    if output["abstained"] or output["grounding"] == 1:
+        return []
+    decisions = (decision for record in output["trace"] for decision in record.get("decisions", ()))
+    return [decision["chosen"] for decision in decisions if decision["what"] == "unsupported"]
 
 
 def _build_annotations(task: Task, output: dict[str, Any]) -> list[Annotation]:
