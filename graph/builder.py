@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
+from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 from langgraph.graph import END, START, StateGraph
@@ -12,6 +13,7 @@ from adaptive_rag.context import CallerSettings, Context
 from adaptive_rag.context.groups import RetrievalSettings
 from adaptive_rag.graph.strategies import STRATEGIES
 from adaptive_rag.graph.strategies.hedge import build_hedge
+from adaptive_rag.llm.messages import PROMPTS, prompt_names
 from adaptive_rag.nodes import classify, generate
 from adaptive_rag.nodes.classify import SMALL_TALK, check_name, chosen_strategy
 from adaptive_rag.nodes.step import cache_policy
@@ -66,13 +68,17 @@ def _with_types(settings: type[SettingsT], **types: Any) -> type[SettingsT]:
 
 
 def check_names(context: Context) -> None:
-    """Check that the route and the reranker exist.
+    """Check that the route, the reranker and the prompts exist.
 
     Raises:
-        ConfigurationError: there is no such strategy or reranker.
+        ConfigurationError: there is no such strategy, reranker or prompt.
     """
     check_name("route", context.route, STRATEGIES)
     check_name("retrieval.reranker", context.retrieval.reranker, RERANKERS)
+    if (folder := context.models.prompts) is not None:
+        known = sorted({*prompt_names(PROMPTS), *(f"generate-{name}" for name in STRATEGIES)})
+        for name in prompt_names(Path(folder).expanduser()):
+            check_name("models.prompts, a file's name", name, known)
 
 
 def _branch(graph: StateGraph[Any, Any, Any, Any], *, then: str) -> None:

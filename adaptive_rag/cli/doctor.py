@@ -197,8 +197,10 @@ def _check_router() -> Iterator[Finding]:
 
 
 def _check_prompts(context: Context) -> Iterator[Finding]:
+    from adaptive_rag.graph.builder import check_names
     from adaptive_rag.llm.messages import load_prompt
 
     if context.models.prompts is not None:
+        check_names(context)
         load_prompt("enhance", context.models.prompts)
         yield Finding("prompts", "ok", os.path.abspath(context.models.prompts))

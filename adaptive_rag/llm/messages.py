@@ -25,6 +25,11 @@ _RULE = re.compile(r"^-{3,}\s*$", re.M)
 _PLACEHOLDER = re.compile(r"\{([a-z_]+)\}")
 
 
+def prompt_names(folder: Path) -> list[str]:
+    """Return the names of the prompts in a folder."""
+    return sorted(file.stem for file in folder.glob("*.md"))
+
+
 def load_prompt(name: str, folder: str | None = None) -> str:
     """Load a prompt: the user's own if the folder has one, else the built-in prompt.
 

@@ -16,6 +16,7 @@ from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from adaptive_rag.context import Context, make_context
 from adaptive_rag.errors import ConfigurationError
+from adaptive_rag.graph.builder import check_names
 from adaptive_rag.server import browser, operation
 from adaptive_rag.server.access import has_users
 from adaptive_rag.server.answering import MOST_BYTES, Answering
@@ -86,6 +87,7 @@ def build_app(settings: ServerSettings, question_settings: Mapping[str, Any]) ->
             reach the server, and it has no users.
     """
     operator = make_context(question_settings)
+    check_names(operator)
     engine = open_database(settings)
     pair(settings, engine)
     check_conversations(settings)

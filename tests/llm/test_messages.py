@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from adaptive_rag.errors import ConfigurationError
+from adaptive_rag.graph.builder import check_names
 from adaptive_rag.llm.ask import ask
 from adaptive_rag.llm.messages import (
     LAST_TURNS,
@@ -45,6 +46,15 @@ def test_a_prompt_folder_that_is_missing_is_named():
     settings = context(ScriptedChatModel(), models={"prompts": "no-such-folder"})
     with pytest.raises(ConfigurationError, match="no-such-folder"):
         ask([request_for("enhance")], settings, budget())
+
+
+def test_a_file_that_is_no_prompt_of_a_step_is_refused(tmp_path):
+    (tmp_path / "generate-opinion.md").write_text("As I say.")
+    settings = context(ScriptedChatModel(), models={"prompts": str(tmp_path)})
+    check_names(settings)
+    (tmp_path / "enhanse.md").write_text("Rewrite {question}")
+    with pytest.raises(ConfigurationError, match=r"'enhanse'.* classify, .*Did you mean 'enhance'\?"):
+        check_names(settings)
 
 
 def test_a_prompt_that_cannot_be_read_is_named(tmp_path):
