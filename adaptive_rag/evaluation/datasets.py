@@ -307,7 +307,7 @@ def _has_questions(file: Path) -> bool:
     """Return whether a row of a file is a labelled question.
 
     Raises:
-        ConfigurationError: the file is broken, and has the names of a labelled question's fields.
+        ConfigurationError: the file is broken, and has the name of a questions file or those of its fields.
     """
     if file.suffix not in (".json", ".jsonl") or not file.is_file():
         return False
@@ -316,7 +316,8 @@ def _has_questions(file: Path) -> bool:
         return any(not row.keys().isdisjoint(LABELS) for row in rows)
     except ConfigurationError:
         content = file.read_bytes()
-        if b'"question"' in content and any(f'"{label}"'.encode() in content for label in LABELS):
+        has_names = b'"question"' in content and any(f'"{label}"'.encode() in content for label in LABELS)
+        if has_names or file.stem == "questions":
             raise
         return False
 

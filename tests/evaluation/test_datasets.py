@@ -205,6 +205,14 @@ def test_a_questions_file_that_cannot_be_read_is_named(documents: Path, content:
             load_dataset(path)
 
 
+def test_a_questions_file_without_readable_names_is_known_by_its_own(documents: Path) -> None:
+    for file in documents.glob("*.json*"):
+        file.unlink()
+    (documents / "questions.jsonl").write_text('{"question: "Who?", "has_answer": true}\n')
+    with pytest.raises(ConfigurationError, match=r"questions\.jsonl:1 is not a line of JSON"):
+        load_dataset(documents)
+
+
 def test_the_terms_beside_the_questions_belong_to_them(documents: Path) -> None:
     before = load_dataset(documents).questions_digest
     (documents / "ontology.yaml").write_text("parts: [wall]")
