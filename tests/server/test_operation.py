@@ -1,6 +1,7 @@
 """For whoever runs the server: health, figures and logs."""
 
 import json
+from datetime import timedelta
 from importlib import import_module
 from io import StringIO
 from pathlib import Path
@@ -8,12 +9,16 @@ from typing import Any
 
 import pytest
 from fastapi.testclient import TestClient
+from sqlalchemy import select
+from sqlalchemy.orm import Session
 
 from adaptive_rag.errors import ConfigurationError
-from adaptive_rag.server import readiness
+from adaptive_rag.server import pruning, readiness
 from adaptive_rag.server.readiness import Readiness
 from adaptive_rag.server.settings import read_server_settings
+from adaptive_rag.server.tables import Collection, Event, Job, JobState, now
 from tests.server.conftest import Serve, add_samples, client_of
+from tests.server.processes import wait_for
 
 QUESTION = {"question": "What is the highest water level ever recorded at Pellhythe?"}
 
@@ -45,6 +50,32 @@ def test_a_model_that_cannot_be_reached_is_said_and_not_fatal(serve: Serve, addr
     with serve(given) as client:
         ready = client.get("/readyz")
         assert (ready.status_code, ready.json()["model"]) == (200, "unreachable")
+
+
+def test_old_jobs_and_audit_entries_go_at_the_start_and_each_day(
+    serve: Serve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def add_rows(db: Session) -> None:
+        for days, state in ((31, JobState.FAILED), (29, JobState.DONE), (400, JobState.QUEUED)):
+            then = now() - timedelta(days=days)
+            ended = None if state == JobState.QUEUED else then
+            row = {"collection_id": collection_id, "kind": "remove", "created": then}
+            db.add(Job(**row, state=state, ended=ended))
+        db.add_all(Event(action=f"{days} days", at=now() - timedelta(days=days)) for days in (366, 364))
+        db.commit()
+
+    def kept(db: Session) -> tuple[list[str], list[str]]:
+        states = db.scalars(select(Job.state).order_by(Job.state))
+        return list(states), list(db.scalars(select(Event.action).where(Event.action.like("% days"))))
+
+    with serve(data=tmp_path, collection="tides") as client, Session(client.app.state.services.engine) as db:
+        collection_id = db.scalars(select(Collection.id)).one()
+        add_rows(db)
+    monkeypatch.setattr(pruning, "_PAUSE_SECONDS", 0.01)
+    with serve(data=tmp_path) as client, Session(client.app.state.services.engine) as db:
+        assert kept(db) == (["done", "queued"], ["364 days"])
+        add_rows(db)
+        wait_for(lambda: len(kept(db)[0]) == 4, "the old job is removed")
 
 
 @pytest.mark.parametrize("name", ["session_hours", "max_seconds", "stop_seconds"])
