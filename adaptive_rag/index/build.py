@@ -41,6 +41,7 @@ from adaptive_rag.index.sharding.layout import MOST_SHARDS, SHARDS, Share, shard
 from adaptive_rag.index.store_errors import explain_write_errors
 from adaptive_rag.ingest import Note, Patterns
 from adaptive_rag.ingest.chunking import check_sizes
+from adaptive_rag.ingest.discovery import Confined
 from adaptive_rag.models.embeddings import embedding_name, encode, load_embeddings
 from adaptive_rag.models.onnx import MINILM, OnnxEmbeddings
 from adaptive_rag.private import make_folder
@@ -94,6 +95,11 @@ def build_index(documents: Documents, uri: str | Path, **options: Any) -> IndexR
         ConfigurationError: a path, a pattern or a setting is wrong, or no cluster is at the address `ray`.
         MissingExtraError: `ray` is given, and Ray is not installed.
     """
+    if not (isinstance(documents, Iterable | Confined) or is_single(documents)):
+        raise ConfigurationError(
+            f"documents = {documents!r} is not usable: expected paths, web addresses, source texts or "
+            "LangChain documents."
+        )
     return _build_index(documents, uri, BuildOptions(**options))
 
 

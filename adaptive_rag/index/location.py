@@ -114,9 +114,9 @@ def open_location(uri: str | Path) -> Location:
         ConfigurationError: the path is empty or is a file, or the URI has a scheme that cannot hold an index.
         MissingExtraError: it is a bucket or a database, and the package for it is not installed.
     """
-    text = str(uri).strip()
+    text = str(uri).strip() if isinstance(uri, str | os.PathLike) else ""
     if not text:
-        raise ConfigurationError("index = '' is empty: expected a path or a URI such as s3://bucket/kb.")
+        raise ConfigurationError(f"index = {uri!r}: expected a path or a URI such as s3://bucket/kb.")
     if "\0" in text:
         raise ConfigurationError(f"index = {text!r} contains a null character, which no path may.")
     # not parsed as a URL, because a password may contain characters that a URL may not

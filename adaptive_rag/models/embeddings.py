@@ -41,7 +41,7 @@ def load_embeddings(spec: str | Embeddings | None = None) -> Embeddings:
     """
     if spec is None or isinstance(spec, Embeddings):
         return load_minilm() if spec is None else spec
-    provider, separator, name = spec.strip().partition(":")
+    provider, separator, name = spec.strip().partition(":") if isinstance(spec, str) else ("", "", "")
     if not separator or not provider or not name:
         raise ConfigurationError(
             f"embeddings = {spec!r} is not a model: expected 'provider:name', such as {MINILM!r}, "

@@ -198,6 +198,20 @@ def test_langchain_documents_and_source_texts_are_indexed(tmp_path: Path) -> Non
     assert [chunk["page"] for chunk in open_index(kb).chunks() if chunk["source"] == "book"] == [1, 2]
 
 
+@pytest.mark.parametrize(
+    ("documents", "options", "message"),
+    [
+        (None, {}, "documents = None is not usable: expected paths, web addresses, "),
+        ([Document(page_content="x")], {"embeddings": 3}, "embeddings = 3 is not a model: expected "),
+    ],
+)
+def test_an_argument_of_another_type_is_named(
+    kb: Path, documents: Any, options: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(ConfigurationError, match=message):
+        Index.build(documents, kb, **options)
+
+
 def test_paths_and_documents_are_not_mixed(tmp_path: Path) -> None:
     docs = write_files(tmp_path / "docs", TIDES)
     with pytest.raises(ConfigurationError, match="cannot be mixed"):

@@ -32,8 +32,9 @@ def test_paths_and_uris_are_told_apart(tmp_path: Path, monkeypatch: pytest.Monke
     (tmp_path / "note.txt").write_text("x")
     with pytest.raises(ConfigurationError, match="is a file"):
         open_location("note.txt")
-    with pytest.raises(ConfigurationError, match="is empty"):
-        open_location("  ")
+    for no_path in ("  ", None, 3):
+        with pytest.raises(ConfigurationError, match=f"index = {no_path!r}: expected a path or a URI"):
+            open_location(no_path)  # type: ignore[arg-type]
 
 
 def test_dots_are_resolved_as_the_system_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
