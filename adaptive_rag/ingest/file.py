@@ -23,6 +23,10 @@ _ATTEMPTS = 2
 # plus this many times its size is not a document: "a" ten million times over makes a file of 10 kB.
 _UNPACKED_CHARACTERS = 10_000_000
 _UNPACKED_RATIO = 10
+# Each record, such as a row, becomes a chunk. The shortest row takes 5 bytes in an Excel workbook and 2 in a
+# CSV file. A file with more records than this plus its size in bytes is no document: a sheet of 10 kB may
+# repeat one row a million times.
+_UNPACKED_RECORDS = 20_000
 _SUBJECT = re.compile(r"^Subject:[ \t]*([^\n]+)", re.MULTILINE)
 
 
@@ -91,7 +95,7 @@ def _read_unchanged(file: SourceFile, loader: Loader) -> SourceText:
 
 
 def _read(file: SourceFile, loader: Loader) -> SourceText:
-    """Read a file once, and refuse it if it unpacks to too much text or holds none."""
+    """Read a file once, and refuse it if it unpacks to too much or holds no text."""
     builder = TextBuilder()
     with unpacked(file.path) as path:
         if path != file.path:
@@ -102,6 +106,9 @@ def _read(file: SourceFile, loader: Loader) -> SourceText:
             raise IndexingError(f"unpacks to {millions}, which no document of its size holds. Save it anew")
         _divide_letters(builder)
         text = builder.build(file.source, hash_file(path))
+        if len(text.records) > _UNPACKED_RECORDS + os.path.getsize(path):
+            rows = f"{len(text.records):,} rows"
+            raise IndexingError(f"unpacks to {rows}, which no document of its size holds. Save it anew")
     if not any(map(str.isalnum, text.text)):
         if builder.hidden_words:
             raise IndexingError(f"holds no text: its styles hide {builder.hidden_words:,} words")

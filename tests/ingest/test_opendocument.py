@@ -116,6 +116,12 @@ def test_rows_of_a_sheet_have_the_names_of_their_columns_and_comments_are_named(
     assert source.notes == ("1 comment was left out",)
 
 
+def test_a_row_that_is_repeated_without_end_is_refused(read):
+    rows = [row("Item", "Price"), row("Hinge", "4", number_rows_repeated=50_000)]
+    with pytest.raises(IndexingError, match=r"unpacks to 50,000 rows, which no document of its size holds"):
+        read("ods", sheet("Stock", *rows))
+
+
 @pytest.mark.parametrize("drawn", [False, True])
 def test_hidden_sheets_columns_and_rows_are_left_out_and_named_and_folded_ones_read(read, drawn):
     hidden = '<style:style style:name="ta1"><style:table-properties table:display="false"/></style:style>'
