@@ -1,0 +1,1 @@
+"""Questions over tables in other words than theirs."""
