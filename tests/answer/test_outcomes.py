@@ -5,7 +5,14 @@ from dataclasses import replace
 import pytest
 
 from adaptive_rag.answer.compose import answer_locally
-from adaptive_rag.answer.evidence import ANSWERED, CLOSE, judge_evidence, nearest_quote, say_abstention
+from adaptive_rag.answer.evidence import (
+    ANSWERED,
+    CLOSE,
+    CLOSE_ROW,
+    judge_evidence,
+    nearest_quote,
+    say_abstention,
+)
 from adaptive_rag.answer.styles import STYLES
 from adaptive_rag.state import ROUTED_TYPES
 from adaptive_rag.text.phrases import english, text_of
@@ -41,6 +48,13 @@ def test_a_row_that_may_answer_is_shown_whole(chance: float, cells: str) -> None
     table = candidate("day | opens | closes\n--- | --- | ---\nWednesday | 08:30 | 13:00")
     _, said = answer_locally(request("When opens it?", [table], {"08:30": chance}), abstains=True)
     assert said and f"Wednesday: {cells} [1]" in said.text
+
+
+@pytest.mark.parametrize(("chance", "outcome"), [(CLOSE_ROW, "closest"), (CLOSE_ROW - 0.01, "refusal")])
+def test_a_row_is_close_from_a_lower_probability_than_a_sentence(chance: float, outcome: str) -> None:
+    table = candidate("day | opens | closes\n--- | --- | ---\nWednesday | 08:30 | 13:00")
+    evidence, _ = answer_locally(request("When opens it?", [table], {"08:30": chance}), abstains=True)
+    assert (evidence.outcome, evidence.confidence) == (outcome, pytest.approx(chance))
 
 
 def test_without_a_reader_nothing_is_given_as_an_answer() -> None:
