@@ -95,7 +95,7 @@ def test_a_folder_and_a_condition_are_chosen(demo: str, api: httpx.Client, visit
         page = somebody.open("#/library/walls")
         reach(page, page.get_by_label("Select notes", exact=True))
         page.keyboard.press("Space")
-        press(page, page.get_by_role("button", name="Ask about these 1"))
+        press(page, page.get_by_role("button", name="Ask about the selection (1)"))
         which = page.get_by_role("button", name="Which documents")
         press(page, which)
         expect(page.get_by_text("3 documents", exact=True)).to_be_visible()
