@@ -238,7 +238,8 @@ def test_files_and_a_folder_are_added_and_a_bad_one_is_named(
     (tmp_path / "reports" / "old").mkdir(parents=True)
     (tmp_path / "reports" / "tides.md").write_bytes(FERRY)
     (tmp_path / "reports" / "old" / "1911.md").write_bytes(FERRY)
-    (tmp_path / "reports" / ".DS_Store").write_bytes(b"\0")
+    for made_by_system in (".DS_Store", "Thumbs.db", "old/desktop.ini"):
+        (tmp_path / "reports" / made_by_system).write_bytes(b"\0")
     with visit(demo) as somebody:
         page = somebody.open(f"#/library/{collection}")
         given = [file("ferry.md"), file("game.exe"), file("quay .md "), file("broken.pdf", b"no PDF")]
@@ -253,6 +254,7 @@ def test_files_and_a_folder_are_added_and_a_bad_one_is_named(
         expect(row(page, "reports/old/1911.md")).to_contain_text("Ready")
         expect(row(page, "reports/tides.md")).to_be_visible()
         expect(rows(page)).to_have_count(4)
+        expect(page.get_by_text("files of this kind are not read")).to_have_count(1)
         expect(page.get_by_role("region", name="Progress")).to_have_count(0)
         page.get_by_role("link", name="Ask", exact=True).click()
         expect(page.get_by_text("3 documents · 1 not searched")).to_be_visible()

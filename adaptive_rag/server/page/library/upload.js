@@ -110,7 +110,7 @@ async function selectFiles(collection, files) {
   if (skipped) notify(t("library_skipped", { n: skipped }));
   return wanted.filter(({ file, name }) => {
     // Skip files such as .DS_Store, which the system has made.
-    if (name.split("/").some((part) => part.startsWith("."))) return false;
+    if (/(^|\/)(\.|(thumbs\.db|desktop\.ini)$)/i.test(name)) return false;
     const isReadable = suffixes.some((suffix) => name.toLowerCase().endsWith(suffix));
     if (isReadable && file.size <= megabytes * 1e6) return true;
     addProblems(collection, [
