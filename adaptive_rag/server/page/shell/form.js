@@ -1,5 +1,5 @@
 /** Forms in the page or in a dialog: named fields, a button, and an error message. */
-import { Problem } from "../core/api.js";
+import { Problem, waitUntil } from "../core/api.js";
 import { html, onValue, signal, useElement, useLayoutEffect, useSignal, useState } from "../core/html.js";
 import { t } from "../core/texts.js";
 import { describeError, ErrorMessage, notify } from "./notices.js";
@@ -18,6 +18,18 @@ export function openForm(dialog) {
 /** Open a dialog that asks for confirmation before something is deleted. @param {Confirmation} dialog */
 export const openConfirmation = ({ question, ...dialog }) =>
   openForm({ ...dialog, fields: html`<p>${question}</p>`, isDanger: true });
+
+/** Open such a dialog, and return whether the user confirmed it. @param {Omit<Confirmation, "onSubmit">} dialog */
+export async function isConfirmed(dialog) {
+  let confirmed = false;
+  const onSubmit = () => {
+    confirmed = true;
+  };
+  await waitUntil(() => !openDialog.value); // another dialog
+  openConfirmation({ ...dialog, onSubmit });
+  await waitUntil(() => !openDialog.value);
+  return confirmed;
+}
 
 /** Show the dialog that `openForm` has opened. */
 export function FormDialogHost() {
