@@ -307,6 +307,14 @@ def test_an_admin_adds_a_user_who_signs_in_and_is_disabled(team: str, visit: Vis
             expect(page.get_by_text("cleo has no tokens.")).to_be_visible()
             assert theirs.get("/tokens").json()["items"] == []
         cleo = page.get_by_role("group", name="cleo")
+        for decision in ("Cancel", "Reset password"):
+            cleo.get_by_role("button", name="Reset password").click()
+            dialog = page.get_by_role("dialog", name="Reset the password of cleo?")
+            assert page.get_by_label("Password of cleo.").input_value() == credentials["password"]
+            dialog.get_by_role("button", name=decision).click()
+            expect(dialog).to_have_count(0)
+        assert httpx.post(f"{team}/api/v1/session", json=credentials).status_code == 401
+        credentials["password"] = page.get_by_label("Password of cleo.").input_value()
         cleo.get_by_role("button", name="Make admin").click()
         expect(cleo.get_by_role("button", name="No longer admin")).to_be_visible()
         cleo.get_by_role("button", name="Disable").click()
