@@ -148,6 +148,8 @@ def test_signing_in_shows_what_was_asked_for_and_signing_out_ends_it(team: str, 
         page.get_by_role("link", name="ada", exact=True).click()
         page.get_by_role("button", name="Sign out").click()
         expect(page.get_by_role("heading", name="Sign in to Adaptive RAG")).to_be_visible()
+        fill_sign_in(page, "ada")
+        expect(page.get_by_label("Ask a question")).to_be_focused()
         forgive(somebody, 401)
 
 
