@@ -485,6 +485,15 @@ def test_a_document_shows_what_is_known_of_it(demo: str, visit: Visit) -> None:
         expect(rows(page)).to_have_count(5)
 
 
+def test_the_text_of_a_document_fits_a_narrow_screen(demo: str, visit: Visit) -> None:
+    with visit(demo, language="de") as somebody:
+        somebody.page.set_viewport_size({"width": 320, "height": 640})
+        page = somebody.open("#/library/samples")
+        page.get_by_role("link", name="climate_handbook.pdf").first.click()
+        expect(page.get_by_text("Textstellen zeigen")).to_be_visible()
+        assert page.locator(".whole-text").evaluate("box => box.scrollWidth <= box.clientWidth")
+
+
 @pytest.mark.nightly
 def test_members_are_chosen_and_readers_change_nothing(team: str, visit: Visit) -> None:
     with visit(team) as ada:
