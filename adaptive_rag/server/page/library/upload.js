@@ -14,7 +14,7 @@ import {
 import { signal } from "../core/html.js";
 import { readCollections } from "../core/session.js";
 import { t, translate } from "../core/texts.js";
-import { isConfirmed } from "../shell/form.js";
+import { isConfirmed } from "../shell/confirmation.js";
 import { describeError, finishRemovals, notify } from "../shell/notices.js";
 
 // Small batches, so that the progress bar moves. The server accepts larger ones.
@@ -135,12 +135,8 @@ async function confirmReplacements(collection, files) {
   const n = names.length;
   if (!n) return files;
   const shownNames = names.slice(0, 10).join(", ") + (n > 10 ? ", …" : "");
-  const confirmed = await isConfirmed({
-    title: t("library_replace_title", { n }),
-    question: t("library_replace_sure", { n, names: shownNames }),
-    action: t("library_replace"),
-  });
-  return confirmed ? files : files.filter(isNew);
+  const question = t("library_replace_sure", { n, names: shownNames });
+  return (await isConfirmed(t("library_replace"), question)) ? files : files.filter(isNew);
 }
 
 /** Read the lists of documents and the sizes of collections again. */

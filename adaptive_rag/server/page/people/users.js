@@ -3,7 +3,8 @@ import { patch, post, remove } from "../core/api.js";
 import { html, useSignal, useState, useVersion } from "../core/html.js";
 import { me } from "../core/session.js";
 import { formatDate, labelFor, t } from "../core/texts.js";
-import { Field, Form, isConfirmed, openConfirmation } from "../shell/form.js";
+import { isConfirmed, openConfirmation } from "../shell/confirmation.js";
+import { Field, Form } from "../shell/form.js";
 import { PagedList, Row } from "../shell/list.js";
 import { notify } from "../shell/notices.js";
 import { CopyField } from "./copy_field.js";
@@ -41,9 +42,7 @@ export function Users() {
         onSubmit: () => remove(path).then(reload),
       });
     const resetPassword = async () => {
-      const title = t("user_password_title", { name });
-      const question = t("user_password_sure", { name });
-      if (await isConfirmed({ title, question, action: t("user_new_password") }))
+      if (await isConfirmed(t("user_new_password"), t("user_password_sure", { name })))
         await setPassword(name, (password) => patch(path, { password }));
     };
     /** @param {string} label @param {object} changed */

@@ -1,37 +1,20 @@
 /** Forms in the page or in a dialog: named fields, a button, and an error message. */
-import { Problem, waitUntil } from "../core/api.js";
+import { Problem } from "../core/api.js";
 import { html, onValue, signal, useElement, useLayoutEffect, useSignal, useState } from "../core/html.js";
 import { t } from "../core/texts.js";
 import { describeError, ErrorMessage, notify } from "./notices.js";
 
 /** @typedef {{ title: string, action: string, onSubmit: (values: FormValues) => unknown, fields?: any, isDanger?: boolean }} FormDialog */
-/** @typedef {{ title: string, question: string, action: string, onSubmit: () => unknown }} Confirmation */
 
 /** @type {{ value: FormDialog | null }} the dialog that is open */
-const openDialog = signal(null);
+export const openDialog = signal(null);
 
-/** Open a dialog that asks for input or for confirmation. @param {FormDialog} dialog */
+/** Open a dialog. @param {FormDialog} dialog */
 export function openForm(dialog) {
   openDialog.value = dialog;
 }
 
-/** Open a dialog that asks for confirmation before something is deleted. @param {Confirmation} dialog */
-export const openConfirmation = ({ question, ...dialog }) =>
-  openForm({ ...dialog, fields: html`<p>${question}</p>`, isDanger: true });
-
-/** Open such a dialog, and return whether the user confirmed it. @param {Omit<Confirmation, "onSubmit">} dialog */
-export async function isConfirmed(dialog) {
-  let confirmed = false;
-  const onSubmit = () => {
-    confirmed = true;
-  };
-  await waitUntil(() => !openDialog.value); // another dialog
-  openConfirmation({ ...dialog, onSubmit });
-  await waitUntil(() => !openDialog.value);
-  return confirmed;
-}
-
-/** Show the dialog that `openForm` has opened. */
+/** Show the open dialog. */
 export function FormDialogHost() {
   const form = useSignal(openDialog);
   if (!form) return null;
