@@ -79,11 +79,13 @@ def back_up(settings: ServerSettings, file: Path) -> dict[str, int]:
     Uploads and deletions wait while the files are linked.
 
     Raises:
-        ConfigurationError: there is no data, or the data or the key cannot be opened.
+        ConfigurationError: there is no data or no such folder, or the data or the key cannot be opened.
         BackupError: a file is missing, another backup is running, or this one cannot be written.
     """
     if not settings.data.is_dir():
         raise ConfigurationError(f"There is no server's data in {str(settings.data)!r}.")
+    if not file.parent.is_dir():
+        raise ConfigurationError(f"The folder {str(file.parent)!r} does not exist. Create it first.")
     raise_file_limit()  # the lock of each collection is an open file
     stage, partial = settings.data / _STAGE_FOLDER, file.with_name(file.name + ".partial")
     try:

@@ -129,6 +129,7 @@ def test_a_backup_says_in_proper_numbers_what_it_holds(run: Run, data: Path) -> 
     said = "kept.zip holds 0 users, 1 collection, 0 documents, 0 threads, 0 jobs.\n"
     key = f"Its key is {data / 'backup.key'}. Keep a copy elsewhere: it is not in the backup.\n"
     assert (kept.exit_code, kept.stdout) == (0, said + key)
+    assert "The folder 'usb' does not exist. Create it first." in run("backup", "usb/kept.zip").stderr
 
 
 def test_a_database_that_fails_is_an_error_without_what_was_to_be_stored(run: Run, data: Path) -> None:

@@ -21,6 +21,13 @@ element => [element, element.closest("form")].some((each) => each && (
   getComputedStyle(each).outlineStyle !== "none" || getComputedStyle(each).boxShadow !== "none"))
 """
 
+_IS_UNCOVERED = """
+elements => {
+  const { left, right, top, bottom } = document.activeElement.getBoundingClientRect();
+  return elements.includes(document.activeElement) && [top + 2, bottom - 2].every((y) =>
+    document.elementFromPoint((left + right) / 2, y).closest("button") === document.activeElement);
+}"""
+
 
 def reach(page: Page, target: Locator, most: int = 300) -> None:
     """Press Tab until something has the focus, and see that it shows it."""
@@ -83,6 +90,19 @@ def test_the_content_is_reached_past_the_navigation_and_a_citation_opened_and_cl
         expect(mark).to_be_focused()
 
 
+def test_neither_the_header_nor_the_question_covers_what_has_the_focus(demo: str, visit: Visit) -> None:
+    with visit(demo) as somebody:
+        somebody.page.set_viewport_size({"width": 320, "height": 500})
+        page = somebody.open("#/ask")
+        examples = page.get_by_role("group", name="Try one of these").get_by_role("button")
+        expect(examples).to_have_count(4)
+        page.get_by_label("Ask a question").focus()
+        for _ in range(4):
+            page.keyboard.press("Shift+Tab")
+            page.wait_for_timeout(100)
+            assert examples.evaluate_all(_IS_UNCOVERED)
+
+
 @pytest.mark.nightly
 def test_a_folder_and_a_condition_are_chosen(demo: str, api: httpx.Client, visit: Visit) -> None:
     files = [
@@ -95,7 +115,7 @@ def test_a_folder_and_a_condition_are_chosen(demo: str, api: httpx.Client, visit
         page = somebody.open("#/library/walls")
         reach(page, page.get_by_label("Select notes", exact=True))
         page.keyboard.press("Space")
-        press(page, page.get_by_role("button", name="Ask about these 1"))
+        press(page, page.get_by_role("button", name="Ask about the selection (1)"))
         which = page.get_by_role("button", name="Which documents")
         press(page, which)
         expect(page.get_by_text("3 documents", exact=True)).to_be_visible()

@@ -238,7 +238,8 @@ def test_files_and_a_folder_are_added_and_a_bad_one_is_named(
     (tmp_path / "reports" / "old").mkdir(parents=True)
     (tmp_path / "reports" / "tides.md").write_bytes(FERRY)
     (tmp_path / "reports" / "old" / "1911.md").write_bytes(FERRY)
-    (tmp_path / "reports" / ".DS_Store").write_bytes(b"\0")
+    for made_by_system in (".DS_Store", "Thumbs.db", "old/desktop.ini"):
+        (tmp_path / "reports" / made_by_system).write_bytes(b"\0")
     with visit(demo) as somebody:
         page = somebody.open(f"#/library/{collection}")
         given = [file("ferry.md"), file("game.exe"), file("quay .md "), file("broken.pdf", b"no PDF")]
@@ -253,6 +254,7 @@ def test_files_and_a_folder_are_added_and_a_bad_one_is_named(
         expect(row(page, "reports/old/1911.md")).to_contain_text("Ready")
         expect(row(page, "reports/tides.md")).to_be_visible()
         expect(rows(page)).to_have_count(4)
+        expect(problems.get_by_role("listitem")).to_have_count(3)
         expect(page.get_by_role("region", name="Progress")).to_have_count(0)
         page.get_by_role("link", name="Ask", exact=True).click()
         expect(page.get_by_text("3 documents · 1 not searched")).to_be_visible()
@@ -271,6 +273,23 @@ def test_a_name_that_the_server_refuses_and_temporary_files_do_not_stop_the_othe
         expect(page.get_by_text("1 temporary file of an office program left out.")).to_be_visible()
         expect(rows(page)).to_have_count(3)
         somebody.errors.clear()  # the browser itself notes each refusal
+
+
+def test_a_document_is_replaced_by_a_file_of_its_name_once_this_is_confirmed(
+    demo: str, visit: Visit, collection: str
+) -> None:
+    documents = f"{demo}/api/v1/collections/{collection}/documents"
+    httpx.post(documents, files={"files": ("F\u00e4hre.md", FERRY)}).raise_for_status()
+    with visit(demo) as somebody:
+        page = somebody.open(f"#/library/{collection}")
+        for decision, size in (("Cancel", "66 bytes"), ("Replace", "7 bytes")):
+            # macOS takes letters with accents apart.
+            choose_files(page, "Add files", [file("Fa\u0308hre.md", b"# Ferry"), file(f"{decision}.md")])
+            dialog = page.get_by_role("dialog", name="Replace")
+            expect(dialog).to_contain_text("1 document will be replaced: Fa\u0308hre.md.")
+            dialog.get_by_role("button", name=decision).click()
+            expect(row(page, f"{decision}.md")).to_be_visible()
+            expect(row(page, "F\u00e4hre.md")).to_contain_text(size)
 
 
 DROP = """([folder, names]) => {
@@ -464,6 +483,15 @@ def test_a_document_shows_what_is_known_of_it(demo: str, visit: Visit) -> None:
         expect(page.locator(".passage").first).to_be_attached()
         page.get_by_role("navigation", name="Where you are").get_by_role("link", name="samples").click()
         expect(rows(page)).to_have_count(5)
+
+
+def test_the_text_of_a_document_fits_a_narrow_screen(demo: str, visit: Visit) -> None:
+    with visit(demo, language="de") as somebody:
+        somebody.page.set_viewport_size({"width": 320, "height": 640})
+        page = somebody.open("#/library/samples")
+        page.get_by_role("link", name="climate_handbook.pdf").first.click()
+        expect(page.get_by_text("Textstellen zeigen")).to_be_visible()
+        assert page.locator(".whole-text").evaluate("box => box.scrollWidth <= box.clientWidth")
 
 
 @pytest.mark.nightly

@@ -148,6 +148,8 @@ def test_signing_in_shows_what_was_asked_for_and_signing_out_ends_it(team: str, 
         page.get_by_role("link", name="ada", exact=True).click()
         page.get_by_role("button", name="Sign out").click()
         expect(page.get_by_role("heading", name="Sign in to Adaptive RAG")).to_be_visible()
+        fill_sign_in(page, "ada")
+        expect(page.get_by_label("Ask a question")).to_be_focused()
         forgive(somebody, 401)
 
 
@@ -292,8 +294,10 @@ def test_an_admin_adds_a_user_who_signs_in_and_is_disabled(team: str, visit: Vis
     with visit(team) as somebody:
         sign_in(somebody.page, team, "ada")
         page = somebody.open("#/people/users")
+        page.set_viewport_size({"width": 320, "height": 480})
         page.get_by_label("Name").fill("cleo")
-        page.get_by_role("button", name="Add a user").click()
+        page.keyboard.press("Enter")
+        expect(page.get_by_label("Password of cleo.")).to_be_in_viewport()
         password = page.get_by_label("Password of cleo.").input_value()
         credentials = {"name": "cleo", "password": password}
         assert httpx.post(f"{team}/api/v1/session", json=credentials).status_code == 200
@@ -307,6 +311,15 @@ def test_an_admin_adds_a_user_who_signs_in_and_is_disabled(team: str, visit: Vis
             expect(page.get_by_text("cleo has no tokens.")).to_be_visible()
             assert theirs.get("/tokens").json()["items"] == []
         cleo = page.get_by_role("group", name="cleo")
+        for decision in ("Cancel", "Reset password"):
+            cleo.get_by_role("button", name="Reset password").click()
+            dialog = page.get_by_role("dialog", name="Reset password")
+            expect(dialog).to_contain_text("cleo is signed out.")
+            assert page.get_by_label("Password of cleo.").input_value() == credentials["password"]
+            dialog.get_by_role("button", name=decision).click()
+            expect(dialog).to_have_count(0)
+        assert httpx.post(f"{team}/api/v1/session", json=credentials).status_code == 401
+        credentials["password"] = page.get_by_label("Password of cleo.").input_value()
         cleo.get_by_role("button", name="Make admin").click()
         expect(cleo.get_by_role("button", name="No longer admin")).to_be_visible()
         cleo.get_by_role("button", name="Disable").click()

@@ -2,6 +2,7 @@
 import {
   collectionPath,
   get,
+  getAll,
   isOnline,
   isUnreached,
   Problem,
@@ -13,6 +14,7 @@ import {
 import { signal } from "../core/html.js";
 import { readCollections } from "../core/session.js";
 import { t, translate } from "../core/texts.js";
+import { isConfirmed } from "../shell/confirmation.js";
 import { describeError, finishRemovals, notify } from "../shell/notices.js";
 
 // Small batches, so that the progress bar moves. The server accepts larger ones.
@@ -57,9 +59,10 @@ const addProblems = (collection, messages) =>
  * @param {NamedFile[]} files
  */
 export async function addFiles(collection, files) {
-  const accepted = await selectFiles(collection, files);
+  const readable = await selectFiles(collection, files);
   // A file of the same name keeps the id of its document, so a removal that can still be undone would delete it.
   await finishRemovals();
+  const accepted = await confirmReplacements(collection, readable);
   updateWork(collection, (now) => ({
     bytes: now.bytes + totalSize(accepted),
     files: now.files + accepted.length,
@@ -110,7 +113,7 @@ async function selectFiles(collection, files) {
   if (skipped) notify(t("library_skipped", { n: skipped }));
   return wanted.filter(({ file, name }) => {
     // Skip files such as .DS_Store, which the system has made.
-    if (name.split("/").some((part) => part.startsWith("."))) return false;
+    if (/(^|\/)(\.|(thumbs\.db|desktop\.ini)$)/i.test(name)) return false;
     const isReadable = suffixes.some((suffix) => name.toLowerCase().endsWith(suffix));
     if (isReadable && file.size <= megabytes * 1e6) return true;
     addProblems(collection, [
@@ -118,6 +121,22 @@ async function selectFiles(collection, files) {
     ]);
     return false;
   });
+}
+
+/**
+ * Ask before files replace documents of the same names, and return the files to send.
+ * @param {string} collection @param {NamedFile[]} files
+ */
+async function confirmReplacements(collection, files) {
+  const existing = new Set((await getAll(`${collectionPath(collection)}/documents`)).map(({ name }) => name));
+  // The server composes accented letters, which file systems such as that of macOS take apart.
+  const isNew = (/** @type {NamedFile} */ { name }) => !existing.has(name.normalize());
+  const names = files.filter((file) => !isNew(file)).map(({ name }) => name);
+  const n = names.length;
+  if (!n) return files;
+  const shownNames = names.slice(0, 10).join(", ") + (n > 10 ? ", …" : "");
+  const question = t("library_replace_sure", { n, names: shownNames });
+  return (await isConfirmed(t("library_replace"), question)) ? files : files.filter(isNew);
 }
 
 /** Read the lists of documents and the sizes of collections again. */

@@ -6,7 +6,10 @@ import { copyText } from "../shell/notices.js";
 /** @param {{ label: string, text: string, note?: string }} props */
 export function CopyField({ label, text, note = t("secret_once") }) {
   const field = useElement();
-  useLayoutEffect(() => field.current?.select(), [text]);
+  useLayoutEffect(() => {
+    field.current?.focus(); // scrolls to it
+    field.current?.select();
+  }, [text]);
   const copy = () => {
     field.current?.select();
     copyText(text, "copied", "copy_selected"); // the selection can be copied with the keyboard

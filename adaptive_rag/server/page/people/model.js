@@ -3,7 +3,8 @@ import { get, post, put, remove } from "../core/api.js";
 import { html, useState } from "../core/html.js";
 import { me } from "../core/session.js";
 import { labelFor, t, translate } from "../core/texts.js";
-import { Field, Form, openConfirmation } from "../shell/form.js";
+import { openConfirmation } from "../shell/confirmation.js";
+import { Field, Form } from "../shell/form.js";
 import { Loading, useLoaded } from "../shell/loaded.js";
 import { describeError, notify } from "../shell/notices.js";
 

@@ -3,7 +3,8 @@ import { post, remove } from "../core/api.js";
 import { html, useSignal, useState, useVersion } from "../core/html.js";
 import { me } from "../core/session.js";
 import { formatDate, labelFor, t } from "../core/texts.js";
-import { Field, Form, openConfirmation } from "../shell/form.js";
+import { openConfirmation } from "../shell/confirmation.js";
+import { Field, Form } from "../shell/form.js";
 import { PagedList, Row } from "../shell/list.js";
 import { CopyField } from "./copy_field.js";
 

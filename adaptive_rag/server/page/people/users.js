@@ -3,7 +3,8 @@ import { patch, post, remove } from "../core/api.js";
 import { html, useSignal, useState, useVersion } from "../core/html.js";
 import { me } from "../core/session.js";
 import { formatDate, labelFor, t } from "../core/texts.js";
-import { Field, Form, openConfirmation } from "../shell/form.js";
+import { isConfirmed, openConfirmation } from "../shell/confirmation.js";
+import { Field, Form } from "../shell/form.js";
 import { PagedList, Row } from "../shell/list.js";
 import { notify } from "../shell/notices.js";
 import { CopyField } from "./copy_field.js";
@@ -40,6 +41,10 @@ export function Users() {
         action: t("delete"),
         onSubmit: () => remove(path).then(reload),
       });
+    const resetPassword = async () => {
+      if (await isConfirmed(t("user_new_password"), t("user_password_sure", { name })))
+        await setPassword(name, (password) => patch(path, { password }));
+    };
     /** @param {string} label @param {object} changed */
     const button = (label, changed) =>
       html`<button class="quiet" onClick=${() => patch(path, changed).then(reload, notify)}>${t(label)}</button>`;
@@ -50,7 +55,7 @@ export function Users() {
         html`<div class="row" role="group" aria-label=${name}>
           ${button(is_disabled ? "user_enable" : "user_disable", { is_disabled: !is_disabled })}
           ${button(is_admin ? "user_no_admin" : "user_make_admin", { is_admin: !is_admin })}
-          ${!issuer && html`<button class="quiet" onClick=${() => setPassword(name, (password) => patch(path, { password })).catch(notify)}>${t("user_new_password")}</button>`}
+          ${!issuer && html`<button class="quiet" onClick=${() => resetPassword().catch(notify)}>${t("user_new_password")}</button>`}
           <button class="quiet" aria-expanded=${tokenOwner === name} onClick=${() => setTokenOwner(tokenOwner === name ? "" : name)}>${labelFor("tab", "tokens")}</button>
           <button class="quiet danger" onClick=${deleteUser}>${t("delete")}</button>
         </div>`

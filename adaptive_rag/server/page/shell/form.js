@@ -5,21 +5,16 @@ import { t } from "../core/texts.js";
 import { describeError, ErrorMessage, notify } from "./notices.js";
 
 /** @typedef {{ title: string, action: string, onSubmit: (values: FormValues) => unknown, fields?: any, isDanger?: boolean }} FormDialog */
-/** @typedef {{ title: string, question: string, action: string, onSubmit: () => unknown }} Confirmation */
 
 /** @type {{ value: FormDialog | null }} the dialog that is open */
-const openDialog = signal(null);
+export const openDialog = signal(null);
 
-/** Open a dialog that asks for input or for confirmation. @param {FormDialog} dialog */
+/** Open a dialog. @param {FormDialog} dialog */
 export function openForm(dialog) {
   openDialog.value = dialog;
 }
 
-/** Open a dialog that asks for confirmation before something is deleted. @param {Confirmation} dialog */
-export const openConfirmation = ({ question, ...dialog }) =>
-  openForm({ ...dialog, fields: html`<p>${question}</p>`, isDanger: true });
-
-/** Show the dialog that `openForm` has opened. */
+/** Show the open dialog. */
 export function FormDialogHost() {
   const form = useSignal(openDialog);
   if (!form) return null;

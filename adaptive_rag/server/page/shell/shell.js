@@ -1,9 +1,10 @@
 /** The frame: the header with the navigation, and the current screen. */
 
+import { focusQuestion } from "../ask/composer.js";
 import { thread } from "../ask/conversation.js";
 import { AskScreen } from "../ask/screen.js";
 import { get, isOnline, signInNeeded } from "../core/api.js";
-import { Component, html, useEffect, useSignal } from "../core/html.js";
+import { Component, html, useEffect, useRef, useSignal } from "../core/html.js";
 import { currentRoute, link } from "../core/route.js";
 import { currentCollection, me, refreshSession, signInMethods, startSession } from "../core/session.js";
 import { labelFor, language, setLanguage, t } from "../core/texts.js";
@@ -137,6 +138,9 @@ class Boundary extends Component {
 /** Show that the page is loading, or the sign-in, until the user is known. @param {{ isWaiting: boolean }} props */
 function Starting({ isWaiting }) {
   const start = useLoaded(startSession);
+  const hasSignedIn = useRef(false);
+  hasSignedIn.current ||= isWaiting;
+  useEffect(() => () => hasSignedIn.current && setTimeout(focusQuestion), []);
   return html`<main class="starting stack">
     <${Offline} />
     ${isWaiting ? html`<h1>${t("sign_in_title")}</h1><${SignIn} />` : html`<${Loading} data=${start} />`}
