@@ -199,7 +199,7 @@ class Answering:
             raise Problem(409, detail, type="models_differ") from None
 
     def _open_one_index(self, target: SearchTarget, *, is_one_of_several: bool = False) -> Index:
-        if not (target.index / MANIFEST).exists():
+        if not _has_index(target):
             if is_one_of_several:
                 raise Problem(409, f"{target.name} has no documents to search yet. Leave it out.")
             raise _nothing_to_search(target)
@@ -207,6 +207,10 @@ class Answering:
             index = open_source(str(target.index), self._embeddings)
         except IndexUnfinishedError:
             raise _nothing_to_search(target) from None
+        except AdaptiveRAGError:
+            if _has_index(target):
+                raise
+            raise not_found("collection") from None  # deleted meanwhile
         assert isinstance(index, Index), "the server makes indexes without shards"
         return index.without(target.hidden) if target.hidden else index
 
@@ -304,7 +308,7 @@ class Answering:
             with track_question(), deadline():
                 async with thread, self._limit_time(), self.gate.enter(person):
                     yield rag, arguments
-        except (InputError, ServedError):
+        except InputError:
             raise
         except DeadlineError as error:
             raise Problem(504, str(error), type="too_slow") from None
@@ -316,9 +320,9 @@ class Answering:
             raise Problem(504, detail, type="too_slow") from None
         except AdaptiveRAGError as error:
             target = inquiry.target
-            if target and not all(part.index.exists() for part in (target, *target.others)):
+            if target and not all(map(_has_index, (target, *target.others))):
                 raise not_found("collection") from None  # deleted meanwhile
-            raise served_error(error) from None
+            raise error if isinstance(error, ServedError) else served_error(error) from None
 
     @asynccontextmanager
     async def _limit_time(self) -> AsyncIterator[None]:
@@ -330,6 +334,11 @@ class Answering:
                 yield
             finally:
                 self._time_limits.discard(time_limit)
+
+
+def _has_index(target: SearchTarget) -> bool:
+    # Not whether the folder exists: reading the table of a deleted index makes an empty one again.
+    return (target.index / MANIFEST).exists()
 
 
 def _nothing_to_search(target: SearchTarget) -> Problem:

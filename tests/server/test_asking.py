@@ -11,7 +11,6 @@ from sqlalchemy.orm import Session
 from adaptive_rag.errors import IndexDamagedError
 from adaptive_rag.index.location import open_location
 from adaptive_rag.index.manifest import Manifest, Settings
-from adaptive_rag.runnable import AdaptiveRAG
 from adaptive_rag.server.tables import Collection
 from adaptive_rag.testing import ScriptedChatModel
 from tests.server.conftest import Serve
@@ -53,14 +52,19 @@ def test_a_collection_with_nothing_to_search_says_why(fresh: TestClient) -> None
         assert refused.json()["detail"].startswith(f"{said} still being indexed.")
 
 
+@pytest.mark.parametrize(
+    "step", ["adaptive_rag.server.answering.open_source", "adaptive_rag.index.Index.search"]
+)
 def test_a_question_whose_collection_is_deleted_meanwhile_finds_none(
-    client: TestClient, monkeypatch: pytest.MonkeyPatch
+    client: TestClient, monkeypatch: pytest.MonkeyPatch, step: str
 ) -> None:
-    async def delete_and_fail(*_: object, **given: object) -> None:
-        next(client.app.state.services.settings.data.glob("collections/*/index")).unlink()
+    def delete_and_fail(*_: object, **given: object) -> None:
+        link = next(client.app.state.services.settings.data.glob("collections/*/index"))
+        link.unlink()
+        link.mkdir()  # as opening a table of the deleted index does
         raise IndexDamagedError("its table cannot be read")
 
-    monkeypatch.setattr(AdaptiveRAG, "ainvoke", delete_and_fail)
+    monkeypatch.setattr(step, delete_and_fail)
     assert client.post(URL, json=QUESTION).status_code == 404
 
 
