@@ -57,6 +57,16 @@ def test_a_row_is_close_from_a_lower_probability_than_a_sentence(chance: float, 
     assert (evidence.outcome, evidence.confidence) == (outcome, pytest.approx(chance))
 
 
+@pytest.mark.parametrize(("other", "outcome"), [(0.01, "answer"), (0.14, "closest")])
+def test_of_many_rows_the_one_that_has_no_rival_answers(other: float, outcome: str) -> None:
+    rows = "\n".join(f"{day} | 0{i + 7}:30 | 13:00" for i, day in enumerate("Mon Tue Wed Thu Fri".split()))
+    table = candidate(f"day | opens | closes\n--- | --- | ---\n{rows}")
+    evidence, _ = answer_locally(
+        request("When opens it?", [table], {"08:30": 0.2, "09:30": other}), abstains=True
+    )
+    assert evidence.outcome == outcome
+
+
 def test_without_a_reader_nothing_is_given_as_an_answer() -> None:
     near, far = (replace(request(asked, [WALL]), reader=None) for asked in ("built in 1955", "quantum chess"))
     assert judge_evidence(near).outcome == "closest" and judge_evidence(near).confidence is None
