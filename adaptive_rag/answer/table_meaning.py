@@ -18,6 +18,8 @@ BLAND = frozenset(
         "whos whats wheres isnt arent dont doesnt cant hasnt havent im ive section".split(),
     )
 )
+# These ask for what was said in the conversation: "what did I ask first".
+_OF_CONVERSATION = frozenset(map(stem, "ask asked said told talk question answer".split()))
 # After these, a word says which rows are meant: "with a garden", "when it rains".
 _LIMITING = frozenset(
     "of for with without in at from by about among when if like than outside during as per".split()
@@ -64,7 +66,7 @@ def harmless_words(question: str) -> set[str]:
             and (following in STOP_WORDS | ASKING_WORDS or not following.isalpha())
         ):
             found.add(stem(word))
-    return {*BLAND, *filter(str.isalpha, found)}
+    return {*BLAND, *filter(str.isalpha, found - _OF_CONVERSATION)}
 
 
 def closest(text: str, names: Sequence[str], least: float = RELATED) -> str | None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
+from itertools import filterfalse
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,7 +13,7 @@ from typer import Argument, Exit, Option
 from adaptive_rag.cli import options
 from adaptive_rag.cli.output import format_count, print_json, print_line, print_note, short_source
 from adaptive_rag.cli.session import format_report, index_documents, showing_progress
-from adaptive_rag.cli.skipped import print_notes
+from adaptive_rag.cli.skipped import print_notes, print_skipped
 from adaptive_rag.cli.watch import watch_folders
 from adaptive_rag.errors import ConfigurationError
 
@@ -94,17 +95,28 @@ def index(
         _repair(make_context(settings), as_json=as_json)
         return
 
+    told = set[Any]()
+
     def run() -> IndexReport:
-        report = index_documents(
-            paths or [], settings, depth=depth, verbose=bool(verbose), **build_options.build_arguments()
+        nonlocal told
+        report = index_documents(paths or [], settings, depth=depth, **build_options.build_arguments())
+        # A watch names a problem when it appears, and not again with each change of another file.
+        is_old = told.__contains__
+        news = replace(
+            report,
+            failed=[*filterfalse(is_old, report.failed)],
+            unknown=[*filterfalse(is_old, report.unknown)],
+            notes=[*filterfalse(is_old, report.notes)],
         )
+        told = {*report.failed, *report.unknown, *report.notes}
+        print_skipped(news, verbose=bool(verbose))
         if mode.watch and not (report.changed or report.failed):
             return report  # a watched folder may change in files that are not indexed: that is no news
         if as_json:
             print_json(report)
         else:
             print_line(format_report(report))
-            print_notes(report, verbose=bool(verbose))
+            print_notes(news, verbose=bool(verbose))
         return report
 
     if mode.watch:

@@ -145,20 +145,16 @@ def index_documents(
     settings: dict[str, Any],
     *,
     depth: int = 0,
-    verbose: bool = False,
     **build_arguments: Any,
 ) -> IndexReport:
-    """Bring the index up to date with paths and web addresses, and show the progress on standard error.
-
-    Skipped files are reported there too: each file if `verbose`, else each reason once.
-    """
+    """Bring the index up to date with paths and web addresses, and show the progress on standard error."""
     from adaptive_rag.context import make_context
     from adaptive_rag.index import Index
 
     context = make_context(settings)
     web = context.web.model_dump()
     with showing_progress("Indexing") as (show, print_message):
-        report = Index.build(
+        return Index.build(
             [Site(path, depth, **web) if is_address(path) else str(path) for path in paths],
             str(context.index),
             embeddings=context.embeddings,
@@ -166,8 +162,6 @@ def index_documents(
             on_wait=print_message,
             **build_arguments,
         )
-    print_skipped(report, verbose=verbose)
-    return report
 
 
 def restrict_to_documents(docs: Sequence[str] | None, settings: dict[str, Any]) -> dict[str, Any]:
@@ -184,6 +178,7 @@ def restrict_to_documents(docs: Sequence[str] | None, settings: dict[str, Any]) 
         report = index_documents([Path(doc) if doc else doc for doc in docs], settings)
     except InputError as error:
         raise InputError(f"{error}{_hint_at_names(docs, uri)}") from None
+    print_skipped(report, verbose=False)
     return {**settings, "index": narrow_to(report, uri, context.embeddings)}
 
 

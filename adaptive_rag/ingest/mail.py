@@ -24,6 +24,7 @@ from adaptive_rag.ingest.documents import TextBuilder, attachment_name
 from adaptive_rag.ingest.html import read_page
 from adaptive_rag.ingest.loaders import SUFFIX_BY_TYPE
 from adaptive_rag.ingest.text import decode
+from adaptive_rag.text.sentences import iter_sentences
 
 # The deepest nesting of mails in mails, and of quotes in quotes.
 _MAX_DEPTH = 10
@@ -88,16 +89,17 @@ def load_mbox(path: Path, builder: TextBuilder) -> None:
             "is no mailbox: no line in it begins a message, as 'From ana@example.org Tue ...'"
         )
     ends = [match.start() for match in starts[1:]] + [len(data)]
-    lines_read = set[str]()
+    texts_read = set[str]()
     for match, end in zip(starts, ends, strict=True):
         message = _parse(_ESCAPED_FROM.sub(rb"\1", data[match.end() : end]))
-        _add_message(message, builder, lines_read)
+        _add_message(message, builder, texts_read)
 
 
-def _add_message(message: Message, builder: TextBuilder, lines_read: set[str], depth: int = 1) -> None:
+def _add_message(message: Message, builder: TextBuilder, texts_read: set[str], depth: int = 1) -> None:
     """Add a message's headers and new text as one record, and its other contents as further records.
 
-    A quote is left out if all its lines are in `lines_read`, the lines of the messages read before.
+    A quote is left out if all its lines or all its sentences, which mail programs wrap anew, are in
+    `texts_read`, those of the messages read before.
     """
     texts: list[str] = []
     attachments: list[Message] = []
@@ -117,7 +119,7 @@ def _add_message(message: Message, builder: TextBuilder, lines_read: set[str], d
     record.add(f"{headers}\n\n{new_text}" if new_text else headers)
     builder.add_part(record, metadata.get("subject", "Mail"), depth, metadata)
     for attribution, quote in quotes:
-        if not _lines(quote) <= lines_read:
+        if not (_lines(quote) <= texts_read or _sentences(quote) <= texts_read):
             quoted = TextBuilder()
             quoted.add("\n\n".join(filter(None, (attribution, quote))))
             builder.add_part(quoted, "quoted", depth + 1, {**metadata, "quoted": True})
@@ -130,8 +132,8 @@ def _add_message(message: Message, builder: TextBuilder, lines_read: set[str], d
         builder.notes.append(f"mails that lie more than {_MAX_DEPTH} deep in others were not read")
         mails = []
     for mail in mails:
-        _add_message(mail, builder, lines_read, depth + 1)
-    lines_read |= _lines(new_text)
+        _add_message(mail, builder, texts_read, depth + 1)
+    texts_read |= _lines(new_text) | _sentences(new_text)
 
 
 def _name_attachment(part: Message) -> str:
@@ -211,6 +213,11 @@ def _read_part(part: Message, builder: TextBuilder) -> str:
 def _lines(text: str) -> set[str]:
     """Return the different lines of a text, without blank ones."""
     return {" ".join(line.split()) for line in text.splitlines() if line.strip()}
+
+
+def _sentences(text: str) -> set[str]:
+    """Return the different sentences of a text, however its lines are wrapped."""
+    return {" ".join(text[start:end].split()) for start, end in iter_sentences(text)}
 
 
 def split_quotes(text: str, depth: int = 0) -> tuple[str, list[tuple[str, str]]]:

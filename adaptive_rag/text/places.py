@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import dropwhile
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, cast
 
@@ -90,7 +91,10 @@ def place_at(chunk: Chunk, start: int, end: int) -> Place:
         place["row"] = row
         if cells := _cells_at(chunk, start, end):
             place["cells"] = cells
-    if section := section_at(chunk, start):
+    # The headings begin with the file's name in code, and with what is named before them in mails.
+    named = {PurePath(chunk["source"]).name, place.get("mail"), place.get("attachment")}
+    headings = dropwhile(named.__contains__, (section_at(chunk, start) or "").split(" > "))
+    if section := " > ".join(headings):
         place["time" if kind in _TIMED else "section"] = section
     if isinstance(line := metadata.get("line"), int):
         text = chunk["text"]

@@ -586,6 +586,10 @@ def test_rows_are_named_in_words_and_of_many_columns_what_was_asked_is_shown(tmp
         ("people", "who is over 30", "with age over 30:\n- Bo: age 57, start date 2003-01-15"),
         ("people", "who started before 2019", "with start date before 2019:\n- Bo"),
         ("people", "who retired before 2019", None),
+        # the conversation is no table
+        ("people", "what did i ask first", None),
+        ("people", "what was my first question", None),
+        ("people", "what was your last answer", None),
         (
             "people",
             "which people have a start date since 2019",

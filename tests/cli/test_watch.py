@@ -95,6 +95,28 @@ def test_each_change_of_a_folder_is_indexed_and_told(
     assert result.exit_code == 0 and "The watch has ended." in said
 
 
+def test_a_problem_is_told_once_and_not_again_with_each_change(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "docs"
+    folder.mkdir()
+    (folder / "empty.txt").write_text("")
+    (folder / "old.txt").write_bytes("This is a note on caf\xe9s.\n".encode("latin-1"))
+
+    def change(*roots: str, **options: object) -> Iterator[set[tuple[str, str]]]:
+        yield set()
+        (folder / "two.txt").write_text("This is note two.\n")
+        (folder / "bad.txt").write_text("")
+        yield {("added", "two.txt"), ("added", "bad.txt")}
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("watchfiles.watch", change)
+    result = run("index", folder, "--watch")
+    said = " ".join(result.stderr.split())
+    assert (said.count("empty.txt is empty"), said.count("bad.txt is empty")) == (1, 1)
+    assert result.stdout.count("Documents:") == 2 and result.stdout.count("not UTF-8") == 1
+
+
 @pytest.mark.nightly
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGINT for one process")
 def test_a_process_follows_a_folder_until_ctrl_c(watch: Watch, tmp_path: Path) -> None:

@@ -175,6 +175,17 @@ def test_a_mailbox_has_its_messages_with_what_is_known_of_each(read_file):
     assert two["metadata"]["thread"] == "<3@saltmere.example>"
 
 
+def test_a_mail_of_the_mailbox_is_left_out_where_a_reply_wraps_its_lines_anew(read_file):
+    asked = "When is the new kitchen delivered? We had agreed on the seventh week of the year, or the eighth."
+    wrapped = asked.replace("on the", "on\n> the")
+    reply = f"In May.\n\nOn Tuesday, Ana wrote:\n> {wrapped}\n"
+    begin = b"From ana@saltmere.example Tue Mar 12 10:42:00 2024\n"
+    mails = [message(text).as_bytes() for text in (asked, reply, reply.replace("seventh", "fifth"))]
+    _, answered, changed, quoted = checked_chunks(read_file("a.mbox", begin + (b"\n" + begin).join(mails)))
+    assert answered["text"].endswith("In May.") and changed["text"].endswith("In May.")
+    assert "fifth week" in quoted["text"]
+
+
 @pytest.mark.parametrize(
     ("given", "last"), [(51, "1 more note was left out"), (60, "10 more notes were left out")]
 )

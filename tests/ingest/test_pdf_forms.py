@@ -75,7 +75,7 @@ def test_attached_files_are_parts_with_their_own_places(document, read, tmp_path
     assert (tariff["text"], tariff["page"]) == ("Item: Berth\nPrice: 40", None)
     assert tariff["section"] == "tariff.csv"
     place = place_at(rope, rope["start"], rope["end"])
-    assert place == {"attachment": "rope.txt", "section": "rope.txt"}
+    assert place == {"attachment": "rope.txt"}
     citation = {"marker": 1, "source": "a.pdf", "page": 1, "place": place, "start": 0, "end": 4}
     assert locate({**citation, "quote": "rope"}, tmp_path / "a.pdf") == []
     assert source.notes == ("the attachment film.mp4 is of no kind that is read",)

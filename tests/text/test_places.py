@@ -64,6 +64,25 @@ def test_what_a_place_consists_of_goes_by_the_kind_of_file(
     assert place_at(chunk, 0, 5) == place
 
 
+@pytest.mark.parametrize(
+    ("source", "section", "known", "written"),
+    [
+        ("kb/pump.py", "pump.py > start", {}, "start"),
+        ("kb/fees.yaml", "fees.yaml", {"line": 1}, "line 1"),
+        ("a.eml", "Fees", {"subject": "Fees"}, "Fees"),
+        ("a.mbox", "Re: Fees > quoted", {"subject": "Re: Fees"}, "Re: Fees, quoted"),
+        ("a.mbox", "Fees > b.txt", {"subject": "Fees", "attachment": "b.txt"}, "Fees, attachment b.txt"),
+    ],
+)
+def test_what_a_place_names_already_is_no_heading_of_it(
+    source: str, section: str, known: dict[str, Any], written: str
+) -> None:
+    chunk = Chunk(
+        id="a", source=source, page=None, section=section, start=0, end=5, text="Ropes", metadata=known
+    )
+    assert format_place(place_at(chunk, 0, 5)) == written
+
+
 def test_citations_of_one_place_come_together_whatever_their_lines() -> None:
     def cite(marker: int, start: int, **place: Any) -> Citation:
         named = Place(**place)
