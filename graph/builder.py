@@ -6,6 +6,7 @@ from collections.abc import Hashable
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
+from langchain_core.runnables import Runnable, RunnableLambda
 from langgraph.graph import END, START, StateGraph
 from pydantic import BaseModel, Field, create_model
 
@@ -83,9 +84,9 @@ def check_names(context: Context) -> None:
 
 def _branch(graph: StateGraph[Any, Any, Any, Any], *, then: str) -> None:
     """Add the step `classify` and the strategies to a graph; each strategy leads to the node `then`."""
-    strategies = {name: strategy.build().compile() for name, strategy in STRATEGIES.items()}
+    strategies = {name: _compile(strategy.build()) for name, strategy in STRATEGIES.items()}
     routable = {name: compiled for name, compiled in strategies.items() if STRATEGIES[name].routable}
-    branches: dict[str, Any] = {**strategies, "hedge": build_hedge(routable).compile()}
+    branches: dict[str, Any] = {**strategies, "hedge": _compile(build_hedge(routable))}
     graph.add_node("classify", classify.given(routes=tuple(STRATEGIES)))
     graph.add_edge(START, "classify")
     targets: dict[Hashable, str] = {SMALL_TALK: then, **{name: name for name in branches}}
@@ -94,3 +95,17 @@ def _branch(graph: StateGraph[Any, Any, Any, Any], *, then: str) -> None:
         colour = STRATEGIES[name].colour if name in STRATEGIES else None
         graph.add_node(name, branch, cache_policy=cache_policy(name), metadata={"colour": colour})
         graph.add_edge(name, then)
+
+
+def _compile(strategy: StateGraph[Any, Any, Any, Any]) -> Runnable[Any, dict[str, Any]]:
+    """Compile a strategy so that it returns only its output.
+
+    For `astream_events`, LangGraph streams a subgraph and writes what it streams to the state around it, by
+    default every field: the two strategies of a hedge would both write the question.
+    """
+    compiled = strategy.compile()
+
+    def keep_output(state: dict[str, Any]) -> dict[str, Any]:
+        return {key: state[key] for key in compiled.output_channels if key in state}
+
+    return compiled | RunnableLambda(keep_output)

@@ -262,6 +262,19 @@ def test_the_graphs_own_stream_is_passed_on_when_asked_for(rag: AdaptiveRAG) -> 
     assert steps == ["classify", "factual", "generate"]
 
 
+@pytest.mark.usefixtures("unsure")
+@pytest.mark.parametrize("steps", [False, True])
+async def test_events_are_streamed_and_leave_the_same_state(town: MemoryIndex, steps: bool) -> None:
+    rag = AdaptiveRAG(town, checkpointer=InMemorySaver())
+    threads: list[RunnableConfig] = [{"configurable": {"thread_id": name}} for name in ("events", "invoked")]
+    events = rag.astream_events(LONG, threads[0], steps=steps)
+    chunks = [event["data"]["chunk"] async for event in events if event["event"] == "on_chain_stream"]
+    output = await rag.ainvoke(LONG, threads[1])
+    assert chunks[-1]["answer"] == output["answer"]
+    streamed, invoked = [(await rag.graph.aget_state(thread)).values for thread in threads]
+    assert streamed.keys() == invoked.keys()
+
+
 async def test_it_stands_in_a_chain(rag: AdaptiveRAG) -> None:
     assert "2,340" in (rag | itemgetter("answer")).invoke(LONG)
     prompt = ChatPromptTemplate.from_messages([("user", "How long is the {thing} of Saltmere?")])

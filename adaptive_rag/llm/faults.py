@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
+from json import JSONDecodeError
 from time import time
 from typing import Literal
 
@@ -54,6 +55,7 @@ _TOO_LONG = re.compile(
     re.I,
 )
 _FEATURE = re.compile(r"tool|function|response_format|json_schema|structured|grammar|schema", re.I)
+_UNREADABLE = "the server's reply was empty, or not in the form of OpenAI's protocol"
 # Names of the transport errors of HTTP clients, which are not always wrapped in LangChain's errors.
 _TRANSPORT = re.compile(
     r"Connect|Timeout|RemoteProtocol|ReadError|WriteError|NetworkError|ProtocolError|IncompleteRead|ClientPayload|"
@@ -121,9 +123,14 @@ def fault_of(error: Exception, model: BaseChatModel) -> Fault:
     # The client's connections belong to an event loop that has ended; the next try opens new ones.
     if kind is None and "loop is closed" in full_text:
         kind = "connection"
+    # What a client raises over a page of HTML, or JSON without the fields that it reads.
+    if isinstance(error, JSONDecodeError | LookupError) or (
+        status == 200 and isinstance(error, AttributeError | TypeError)
+    ):
+        text = f"{_UNREADABLE} ({text})"
     # LangChain's message for a stream that ended without a chunk.
     if kind is None and "No generation chunks" in full_text:
-        kind, text = "server", "the server's reply was empty, or not in the form of OpenAI's protocol"
+        kind, text = "server", _UNREADABLE
     if kind is None:
         kind = "connection" if _TRANSPORT.search(type(error).__name__) else "other"
     names_form = kind in ("unsupported", "unknown model") and bool(_FEATURE.search(full_text))

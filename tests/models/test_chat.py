@@ -196,6 +196,18 @@ def test_errors_are_told_apart(error, kind):
     assert fault_of(error, ScriptedChatModel()).kind == kind
 
 
+class Misread(Answered, AttributeError):
+    """What OpenAI's client raises over a page of HTML."""
+
+
+@pytest.mark.parametrize(
+    "error", [Misread(200, "'str' object has no attribute 'choices'"), IndexError("list index out of range")]
+)
+def test_a_reply_in_another_form_is_named_as_one(error):
+    text = fault_of(error, ScriptedChatModel()).text
+    assert "not in the form of OpenAI's protocol" in text and str(error) in text
+
+
 @pytest.mark.parametrize(
     ("headers", "seconds"),
     [
