@@ -6,7 +6,9 @@
 each, with 18 questions each: values, lists, counts, sums, the largest, and one in six that the table does not
 answer. A strong language model wrote tables and questions without knowing the program. The tables of an
 organisation are written as its files and indexed together. An answer is right if it has all evidence: the
-cells that are asked for, the names of the rows, or the figure. The failures of the part *test* are not read.
+cells that are asked for, the names of the rows, or the figure. Beside it stands what the question means: the
+operation, the measured column, the columns to show and the conditions. The failures of the part *test* are
+not read.
 """
 
 from __future__ import annotations
