@@ -30,8 +30,6 @@ _BEFORE_NUMBER = _words(
 _GERMAN_MONTHS = _words(
     "januar jänner februar märz april mai juni juli august september oktober november dezember"
 )
-# German words before an ordinal number: "die 7. Kalenderwoche", "im 19. Jahrhundert".
-_BEFORE_ORDINAL = _words("der die das den dem des im vom zum zur")
 # Abbreviations that end a sentence only if a word follows that often begins one.
 _MAY_END = _words(
     "etc al inc ltd co corp bros jr esq dept univ est assn a.m p.m b.c a.d b.c.e c.e u.s u.k u.n e.u u.s.a "
@@ -189,13 +187,8 @@ def _is_end(text: str, begin: int, match: re.Match[str]) -> bool:
     text_before = text[begin : min(before.start(), begin + _MAX_LOOKBACK)]
     if not text_before.strip("([*_# \t\n") and (last.isdigit() or len(last) == 1):
         return False  # the number of a list item: "3. Close the gate."
-    if lowered in _ABBREVIATIONS:
+    if lowered in _ABBREVIATIONS or (last.isdigit() and len(last) < 3 and word.lower() in _GERMAN_MONTHS):
         return False
-    if last.isdigit() and len(last) < 3:
-        word_before = text[max(begin, before.start() - _MAX_LOOKBACK) : before.start()].split()[-1:]
-        is_ordinal = not is_start and _BEFORE_ORDINAL.issuperset(map(str.lower, word_before))
-        if is_ordinal or word.lower() in _GERMAN_MONTHS:
-            return False
     is_number = word[:1].isdigit() or _ROMAN.match(word) or _CODE.match(text, following.start("word"))
     if lowered in _BEFORE_NUMBER and is_number:
         return False
