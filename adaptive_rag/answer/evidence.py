@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import textwrap
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -22,9 +23,9 @@ ANSWERED, CLOSE = 0.5, 0.15
 # The reader is too doubtful of table rows. Of 254 questions over tables with a confidence from here to .1,
 # 29 % were answered by the rows that it chose, of 119 below it 14 % (`benchmarks.tables`, six organisations).
 CLOSE_ROW = 0.02
-# How likely the best row answers is in its share of the probability that anything answers: the log-odds are a
-# constant and a factor (a logistic regression on 1,076 such questions, for most of which ten rows were read;
-# the probability itself adds nothing). The share says nothing if few other rows are read.
+# From CLOSE on, how likely the best row answers is in its share of the probability that anything answers: the
+# log-odds are a constant and a factor (a logistic regression on 1,076 such questions, for most of which ten
+# rows were read). The share says nothing if few other rows are read.
 ROW_CONSTANT, ROW_SHARE, ROWS_READ = -3.7, 5.3, 5
 # Below this cosine, the nearest sentence is about something else and does not help the user.
 NEAR = 0.3
@@ -37,6 +38,7 @@ LONGEST_QUOTE = 240
 LONGEST_QUERY = 80
 # Maximum number of queries in a refusal.
 SHOWN_QUERIES = 4
+Cells = tuple[tuple[str, str], ...]
 _INNER_QUOTES = str.maketrans("“”", "‘’")
 
 
@@ -93,21 +95,24 @@ def _rate_quotes(request: AnswerRequest, quoted: Sequence[AnswerSentence], answe
     that of the quoted ones is too low where others say the same. The mean of their log-odds, in which the
     quoted ones count twice, is calibrated (`python -m benchmarks.marked`), but not for a single table row.
     """
-    all_scores = {
+    scores = {
         (sentence.document, sentence.end): float(score)
         for sentence, score in zip(request.scored.sentences, request.scored.scores, strict=True)
     }
     if not quoted:
         return answered  # what is missing is said instead
     places = {(sentence.document, sentence.end) for sentence in quoted}
-    scores = [max(0.0, all_scores.get(place, 0.0)) for place in places]
-    probability = min(1.0, sum(scores))
+    probability = min(1.0, sum(max(0.0, scores.get(place, 0.0)) for place in places))
     rating = mean_of_odds([answered, probability, probability])
-    rows = sum(bool(sentence.cells) for sentence in request.scored.sentences)
-    if answered >= CLOSE_ROW and rows >= ROWS_READ and all(sentence.cells for sentence in quoted):
-        share = min(1.0, max(scores) / answered)
-        of_row = 1 / (1 + math.exp(-ROW_CONSTANT - ROW_SHARE * share))
-        return of_row if len(scores) == 1 else max(of_row, rating)
+    if answered >= CLOSE and all(sentence.cells for sentence in quoted):
+        rows = defaultdict[Cells, float](float)  # the same row may stand in two documents
+        for sentence, score in zip(request.scored.sentences, request.scored.scores, strict=True):
+            rows[sentence.cells] += max(0.0, float(score))
+        if sum(map(bool, rows)) >= ROWS_READ:
+            best = max(rows[sentence.cells] for sentence in quoted)
+            share = best / max(sum(rows.values()), best, CLOSE_ROW)
+            of_row = 1 / (1 + math.exp(-ROW_CONSTANT - ROW_SHARE * share))
+            return of_row if len({sentence.cells for sentence in quoted}) == 1 else max(of_row, rating)
     return rating
 
 

@@ -119,7 +119,8 @@ def _add_message(message: Message, builder: TextBuilder, texts_read: set[str], d
     record.add(f"{headers}\n\n{new_text}" if new_text else headers)
     builder.add_part(record, metadata.get("subject", "Mail"), depth, metadata)
     for attribution, quote in quotes:
-        if not (_lines(quote) <= texts_read or _sentences(quote) <= texts_read):
+        sentences = _sentences(quote)  # none in "???"
+        if not (_lines(quote) <= texts_read or (sentences and sentences <= texts_read)):
             quoted = TextBuilder()
             quoted.add("\n\n".join(filter(None, (attribution, quote))))
             builder.add_part(quoted, "quoted", depth + 1, {**metadata, "quoted": True})

@@ -124,7 +124,7 @@ def fault_of(error: Exception, model: BaseChatModel) -> Fault:
     if kind is None and "loop is closed" in full_text:
         kind = "connection"
     # What a client raises over a page of HTML, or JSON without the fields that it reads.
-    if isinstance(error, JSONDecodeError | LookupError) or (
+    if isinstance(error, JSONDecodeError | IndexError) or (
         status == 200 and isinstance(error, AttributeError | TypeError)
     ):
         text = f"{_UNREADABLE} ({text})"

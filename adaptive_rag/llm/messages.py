@@ -26,8 +26,9 @@ _PLACEHOLDER = re.compile(r"\{([a-z_]+)\}")
 
 
 def prompt_names(folder: Path) -> list[str]:
-    """Return the names of the prompts in a folder."""
-    return sorted(file.stem for file in folder.glob("*.md"))
+    """Return the names of the prompts in a folder, without hidden files and its README."""
+    names = (file.stem for file in folder.glob("*.md"))
+    return sorted(name for name in names if not name.startswith(".") and name != "README")
 
 
 def load_prompt(name: str, folder: str | None = None) -> str:

@@ -31,11 +31,16 @@ def remove_old_rows(engine: Engine) -> None:
         db.commit()
 
 
+async def try_to_remove_old_rows(engine: Engine) -> None:
+    """Delete old rows, or log why they stay: nothing depends on it."""
+    try:
+        await run_in_threadpool(remove_old_rows, engine)
+    except database_error_types() as error:
+        log.warning("Old jobs and audit entries stay until tomorrow: %s", redact(str(error)))
+
+
 async def remove_old_rows_daily(engine: Engine) -> None:
     """Delete old rows each day, until the task is cancelled."""
     while True:
         await asyncio.sleep(_PAUSE_SECONDS)
-        try:
-            await run_in_threadpool(remove_old_rows, engine)
-        except database_error_types() as error:
-            log.warning("Old jobs and audit entries stay until tomorrow: %s", redact(str(error)))
+        await try_to_remove_old_rows(engine)

@@ -128,6 +128,7 @@ async function selectFiles(collection, files) {
  * @param {string} collection @param {NamedFile[]} files
  */
 async function confirmReplacements(collection, files) {
+  if (!files.length) return files;
   const existing = new Set((await getAll(`${collectionPath(collection)}/documents`)).map(({ name }) => name));
   // The server composes accented letters, which file systems such as that of macOS take apart.
   const isNew = (/** @type {NamedFile} */ { name }) => !existing.has(name.normalize());

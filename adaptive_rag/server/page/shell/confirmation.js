@@ -15,7 +15,7 @@ export async function isConfirmed(action, question) {
   const onSubmit = () => {
     confirmed = true;
   };
-  await waitUntil(() => !openDialog.value); // another dialog
+  while (openDialog.value) await waitUntil(() => !openDialog.value); // another dialog
   openConfirmation({ title: action, question, action, onSubmit });
   await waitUntil(() => !openDialog.value);
   return confirmed;
