@@ -50,7 +50,7 @@ from adaptive_rag.server.model import ServerModel
 from adaptive_rag.server.oidc import Provider
 from adaptive_rag.server.pairing import pair
 from adaptive_rag.server.problems import PROBLEMS, add_problem_handlers
-from adaptive_rag.server.pruning import remove_old_rows_daily, try_to_remove_old_rows
+from adaptive_rag.server.pruning import remove_old_rows_daily
 from adaptive_rag.server.rates import Rates
 from adaptive_rag.server.readiness import Readiness
 from adaptive_rag.server.requests import RequestLog
@@ -151,8 +151,7 @@ async def _run_services(
             model=server_model,
         )
         await run_in_threadpool(clear_leftovers, settings.data, engine)
-        await try_to_remove_old_rows(engine)
-        stack.callback(asyncio.create_task(remove_old_rows_daily(engine)).cancel)
+        stack.callback(asyncio.create_task(remove_old_rows_daily(engine, settings.audit_days)).cancel)
         await stack.enter_async_context(
             supervise_workers(settings, make_indexing_settings(settings, operator))
         )

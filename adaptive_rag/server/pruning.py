@@ -18,29 +18,23 @@ log = logging.getLogger(__name__)
 
 # A job's report is for those who wait for it; the documents keep what could not be read of them.
 JOBS_KEPT = timedelta(days=30)
-# Auditors look back on a year (PCI DSS 10.5.1).
-EVENTS_KEPT = timedelta(days=365)
 _PAUSE_SECONDS = 24 * 3600.0
 
 
-def remove_old_rows(engine: Engine) -> None:
-    """Delete ended jobs and entries of the audit log that are no longer kept."""
+def remove_old_rows(engine: Engine, audit_days: int) -> None:
+    """Delete jobs that ended long ago, and entries of the audit log after some days; 0 keeps all of these."""
     with Session(engine) as db:
         db.execute(delete(Job).where(Job.ended < now() - JOBS_KEPT))
-        db.execute(delete(Event).where(Event.at < now() - EVENTS_KEPT))
+        if audit_days:
+            db.execute(delete(Event).where(Event.at < now() - timedelta(days=audit_days)))
         db.commit()
 
 
-async def try_to_remove_old_rows(engine: Engine) -> None:
-    """Delete old rows, or log why they stay: nothing depends on it."""
-    try:
-        await run_in_threadpool(remove_old_rows, engine)
-    except database_error_types() as error:
-        log.warning("Old jobs and audit entries stay until tomorrow: %s", redact(str(error)))
-
-
-async def remove_old_rows_daily(engine: Engine) -> None:
-    """Delete old rows each day, until the task is cancelled."""
+async def remove_old_rows_daily(engine: Engine, audit_days: int) -> None:
+    """Delete old rows now and each day, until the task is cancelled."""
     while True:
+        try:
+            await run_in_threadpool(remove_old_rows, engine, audit_days)
+        except database_error_types() as error:
+            log.warning("Old jobs and audit entries stay until tomorrow: %s", redact(str(error)))
         await asyncio.sleep(_PAUSE_SECONDS)
-        await try_to_remove_old_rows(engine)

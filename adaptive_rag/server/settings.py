@@ -103,6 +103,9 @@ class ServerSettings(BaseSettings):
         False, description="Callers use https, through a proxy. Cookies are then sent over https only."
     )
     session_hours: float = Field(24 * 7, gt=0, le=87_600, description="How long a person stays signed in.")
+    audit_days: int = Field(
+        365, ge=0, le=36_500, description="How long entries of the audit log are kept; 0 keeps them all."
+    )
     oidc_issuer: str | None = Field(
         None, description="Address of an OpenID Connect provider that signs people in."
     )

@@ -73,9 +73,13 @@ def test_old_jobs_and_audit_entries_go_at_the_start_and_each_day(
         add_rows(db)
     monkeypatch.setattr(pruning, "_PAUSE_SECONDS", 0.01)
     with serve(data=tmp_path) as client, Session(client.app.state.services.engine) as db:
-        assert kept(db) == (["done", "queued"], ["364 days"])
+        wait_for(lambda: kept(db) == (["done", "queued"], ["364 days"]), "the old rows are removed")
         add_rows(db)
         wait_for(lambda: len(kept(db)[0]) == 4, "the old job is removed")
+    with Session(client.app.state.services.engine) as db:
+        add_rows(db)
+        pruning.remove_old_rows(client.app.state.services.engine, audit_days=0)
+        assert len(kept(db)[0]) == 6 and kept(db)[1].count("366 days") == 1
 
 
 @pytest.mark.parametrize("name", ["session_hours", "max_seconds", "stop_seconds"])
