@@ -79,7 +79,7 @@ def check_names(context: Context) -> None:
     if (folder := context.models.prompts) is not None:
         known = sorted({*prompt_names(PROMPTS), *(f"generate-{name}" for name in STRATEGIES)})
         for name in prompt_names(Path(folder).expanduser()):
-            check_name("models.prompts, a file's name", name, known)
+            check_name("a prompt in models.prompts", name, known)
 
 
 def _branch(graph: StateGraph[Any, Any, Any, Any], *, then: str) -> None:

@@ -1,6 +1,6 @@
 """Measure answers to questions over tables that people ask in other words than the tables have.
 
-    python -m benchmarks.tables [--part test] [--sets 2] [--without PART]
+    python -m benchmarks.tables [--part test] [--sets 2]
 
 `questions.jsonl.xz` has tables of 16 invented organisations (a surgery, a theatre, a council, ...), twelve of
 each, with 18 questions each: values, lists, counts, sums, the largest, and one in six that the table does not
@@ -17,7 +17,6 @@ import argparse
 import csv
 import json
 import lzma
-import re
 import tempfile
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
@@ -64,26 +63,20 @@ def write_files(tables: Sequence[Row], folder: Path) -> None:
             book = books.setdefault(path.with_suffix(".xlsx"), openpyxl.Workbook())
             sheet = book.create_sheet(table["sheet"] or None)
             for cells in [[table["title"]]] * bool(table["title"]) + rows:
-                sheet.append([_as_number(cell) for cell in cells])
+                sheet.append(cells)
     for path, book in books.items():
         book.remove(book.worksheets[0])
         book.save(path)
 
 
-def _as_number(cell: str) -> str | float | None:
-    if re.fullmatch(r"[1-9]\d{0,6}|(?:0|[1-9]\d{0,6})\.\d{1,2}[1-9]", cell):
-        return float(cell) if "." in cell else int(cell)
-    return cell or None
-
-
-def ask(tables: Sequence[Row], without: frozenset[str]) -> Iterator[tuple[str, str]]:
+def ask(tables: Sequence[Row]) -> Iterator[tuple[str, str]]:
     """Yield the operation of each question about an organisation, and what became of it."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "documents").mkdir()
         write_files(tables, folder / "documents")
         Index.build(folder / "documents", folder / "index")
-        rag = AdaptiveRAG(Index.open(folder / "index"), without=without)
+        rag = AdaptiveRAG(Index.open(folder / "index"))
         for question in (question for table in tables for question in table["questions"]):
             output = rag.invoke(question["question"])
             has_evidence = contains_evidence(output["answer"], question["evidence"])
@@ -95,11 +88,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--part", choices=("look", "test"), default="test")
     parser.add_argument("--sets", type=int, help="ask only about the first organisations")
-    parser.add_argument("--without", action="append", default=[], help="leave out a part of the program")
     options = parser.parse_args()
     counts = defaultdict[str, Counter[str]](Counter)
     for tables in list(read_sets(options.part).values())[: options.sets]:
-        for operation, outcome in ask(tables, frozenset(options.without)):
+        for operation, outcome in ask(tables):
             counts[operation][outcome] += 1
             if operation != "none":
                 counts["all but none"][outcome] += 1

@@ -60,9 +60,11 @@ def test_a_row_is_close_from_a_lower_probability_than_a_sentence(chance: float, 
 @pytest.mark.parametrize(("other", "outcome"), [(0.01, "answer"), (0.14, "closest")])
 def test_of_many_rows_the_one_that_has_no_rival_answers(other: float, outcome: str) -> None:
     rows = "\n".join(f"{day} | 0{i + 7}:30 | 13:00" for i, day in enumerate("Mon Tue Wed Thu Fri".split()))
-    table = candidate(f"day | opens | closes\n--- | --- | ---\n{rows}")
+    tables = [
+        candidate(f"day | opens | closes\n--- | --- | ---\n{rows}", source=name) for name in ("a.md", "b.md")
+    ]
     # The same row of another document is no rival.
-    for documents in ([table], [table, table]):
+    for documents in (tables[:1], tables):
         chances = {"08:30": 0.2 / len(documents), "09:30": other / len(documents)}
         evidence, _ = answer_locally(request("When opens it?", documents, chances), abstains=True)
         assert evidence.outcome == outcome

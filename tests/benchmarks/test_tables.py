@@ -31,7 +31,7 @@ TABLES = [
 
 
 def test_answers_are_counted_by_operation_and_by_their_evidence() -> None:
-    assert Counter(ask(TABLES, frozenset())) == {
+    assert Counter(ask(TABLES)) == {
         ("list", "answer, right"): 2,
         ("most", "answer, right"): 1,
         ("none", "refusal"): 1,
